@@ -19,11 +19,13 @@ const LEAST_WORDS = 4;
 /** Letters of scripts in which names of files, ids and addresses are written. In others a name has no end. */
 const LETTER = String.raw`\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{N}_`;
 /** Pieces of a text that may name something. */
-const PIECE = new RegExp(String.raw`[@$#]?[${LETTER}][${LETTER}@$#./:\\+~%&=?-]*`, "gu");
+const PIECE = new RegExp(String.raw`(?:(?<![${LETTER}.>)\]}/])~?/|[@$#])?[${LETTER}][${LETTER}@$#./:\\+~%&=?-]*`, "gu");
 const MAX_PIECE = 300;
 /** An address, a path, a mail address, an id with letters and digits, a version, a long number, a file. */
 const NAMES = [
-  /^[a-z][a-z+]*:\/\/\S+$/i,
+  /^[a-z][a-z\d+.-]*:\/\/\S+$/i,
+  /^[a-z]:\\\S{2,}$/i,
+  /^~?(?:\/[\p{L}\p{N}_.@~+-]+){2,}$/u,
   /^(?=.*[\d._~-]|(?:[^/]*\/){3})[\p{L}\p{N}_.@~+-]+(?:\/[\p{L}\p{N}_.@~+-]+){2,}$/u,
   /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/,
   /^(?=.*\d)(?=.*\p{L})[\p{L}\p{N}_-]{7,}$/u,
@@ -45,14 +47,24 @@ const OWN = [
 ];
 /** A line and a column behind the name of a file. */
 const PLACE = /:\d+(?:[:-]\d+)?$/;
-/** Names and ids that are judged more mildly: a ticket, a short id of capitals and digits, and the number of a request. */
-const SHORT = [/^\p{Lu}{2,10}-\d{1,6}$/u, /^(?=[^\d]*\d[^\d]*\d)(?=.*\p{Lu})[\p{Lu}\d]{4,6}$/u, /^#\d{2,4}$/];
+/** Names and ids that are judged more mildly: a ticket, a short id of capitals and digits, the number of a request, and a name of capitals. */
+const SHORT = [
+  /^\p{Lu}[\p{Lu}\d]*(?:_[\p{Lu}\d]+)+$/u,
+  /^\p{Lu}{2,10}-\d{1,6}$/u,
+  /^(?=[^\d]*\d[^\d]*\d)(?=.*\p{Lu})[\p{Lu}\d]{4,6}$/u,
+  /^#\d{2,4}$/,
+];
 /** A name in code marks with a sign that no word has: a capital within, a stroke, a dot or brackets. */
 const CODE_NAME =
   /^(?=.*(?:[\p{Ll}\d]\p{Lu}|_|\.|\/|\(\)|::|^--))(?:--?)?[\p{L}_$@#./][\p{L}\p{N}_$.:#/@-]*(?:\(\))?$/u;
 /** An amount of money, or a share with a decimal place. Other numbers may count something that was seen. */
-const AMOUNT =
-  /(?:[$€£¥]|\b(?:USD|EUR|GBP|JPY|CHF)[ \u00a0]?)(\d[\d.,]{0,20}(?:[ \u00a0\u202f]\d{3}(?!\d)){0,4})|(?<![\d.,\p{L}])(\d[\d.,]{0,20}(?:[ \u00a0\u202f]\d{3}(?!\d)){0,4})[ \u00a0]?(?:€|£|(?:USD|EUR|GBP|JPY|CHF)\b)|(?<![\d.,\p{L}])(\d{1,4}[.,]\d{1,4})[ \u00a0\u202f]?%/gu;
+const NUMBERS = String.raw`(\d[\d.,]{0,20}(?:[ \u00a0\u202f]\d{3}(?!\d)){0,4})`;
+const CODES = "(?:USD|EUR|GBP|JPY|CHF|CNY|INR|PLN)";
+const ALONE = String.raw`(?<![\d.,${LETTER}])`;
+const AMOUNT = new RegExp(
+  String.raw`(?:\p{Sc}|\b${CODES}[ \u00a0]?)${NUMBERS}|${ALONE}${NUMBERS}[ \u00a0]?(?:\p{Sc}|元|円|원|zł|${CODES}\b)|${ALONE}(\d{1,4}[.,]\d{1,4})[ \u00a0\u202f]?%`,
+  "gu",
+);
 /** Our own references, and the numbers of messages. */
 const REFERENCE = /\[[^[\]\n]{0,4}(?:@[0-9a-z]{7}|#\d{1,9})[^[\]\n]*\]/g;
 /** What a writer leaves out of a quotation, or puts into it. */
@@ -62,7 +74,7 @@ const LINKED = /(?<=\]\()[^)\s]{1,500}/g;
 /** Numbers with separators between their groups. */
 const GROUPED = /\d{1,3}(?:[.,'’_\s\u00a0\u202f]\d{3})+(?!\d)/g;
 /** More are not listed. */
-const MOST = 12;
+const MOST = 60;
 /** Most characters of the passage that a quotation with words left out was taken from, in its own length, and places that are tried. */
 const PASSAGE = 4;
 const MAX_TRIES = 200;
@@ -137,7 +149,7 @@ export function findUnfounded(answer: string, shown: string): Unfounded {
     if (piece.length > MAX_PIECE) continue;
     const name = withoutStops(piece).replace(PLACE, "");
     if (isName(name)) {
-      if (!isKnown(name) && !isToldByParts(name, isKnown)) asked.add(name);
+      if (!isKnown(name) && !isToldByParts(name, known, isKnown)) asked.add(name);
     } else if (SHORT.some((form) => form.test(name)) && !OWN.some((own) => own.test(name)) && !hasNumberOf(name, known))
       marked.add(name);
   }
@@ -225,11 +237,22 @@ function tells(quote: string): boolean {
 }
 
 /** A path may be told from another folder, so its parts stand apart, and a range or a joined name is made of names that stand there. */
-function isToldByParts(name: string, isKnown: (piece: string) => boolean): boolean {
-  if (name.includes("://")) return false;
+function isToldByParts(name: string, known: string, isKnown: (piece: string) => boolean): boolean {
+  if (name.includes("://") || isElsewhere(name, known)) return false;
   if (name.includes("/")) return name.split("/").every((each) => each === "" || isKnown(each));
   const parts = name.split("-").filter((each) => each !== "");
   return parts.length > 1 && parts.every((each) => !/\d/.test(each) || isKnown(each));
+}
+
+/** Whether a file is shown in one folder, and that is another. Some names stand in many. */
+function isElsewhere(name: string, known: string): boolean {
+  const [folder = "", file = ""] = flatten(name).split("/").slice(-2);
+  const folders = new Set<string>();
+  const inFolder = `/${file}`;
+  if (!file.includes(".")) return false;
+  for (let at = known.indexOf(inFolder); at !== -1 && folders.size < 2; at = known.indexOf(inFolder, at + 1))
+    folders.add(/[^\s/]{0,80}$/.exec(known.slice(Math.max(0, at - 80), at))?.[0] ?? "");
+  return folders.size === 1 && !folders.has(folder);
 }
 
 function withoutStops(text: string): string {

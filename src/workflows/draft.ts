@@ -249,11 +249,10 @@ async function ask(
   const { transcript = null, previous = null, drafts = [] } = input;
   const found = shown === undefined ? [] : [checkInstructions(answered, shown)];
   const facts = mergeFacts([source.facts, ...found.map((each) => ({ ...each, said: [], loaded: [] }))]);
-  // A repair sees the draft alone, so what the draft names stands in it.
-  const isNew = !extracted && input.kind !== "repair";
+  // A repair sees the draft alone, so what it names beside that is made up, and what was listed stands there.
   const seen = `${asked.before ?? ""}${asked.system}\n${asked.prompt}`;
-  const summary = isNew ? withoutLooseQuotes(answered.summary, seen) : answered.summary;
-  const unfounded = isNew ? findUnfounded(summary, seen) : { all: [], asked: [] };
+  const summary = extracted ? answered.summary : withoutLooseQuotes(answered.summary, seen);
+  const unfounded = extracted ? { all: [], asked: [] } : findUnfounded(summary, seen);
   const still = source.unfounded.filter((each) => summary.includes(each));
   const hints = brief.template.sections.map(({ hint }) => hint);
   const told = [transcript ?? "", previous ?? "", ...drafts].join("\n");

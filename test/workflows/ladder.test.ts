@@ -116,6 +116,16 @@ test("an identifier that stays after its repair is marked, in later summaries to
   expect(await unfounded()).toEqual([MADE_UP]);
 });
 
+test("an identifier that a repair makes up is marked", async () => {
+  const { agent, calls } = newAgent((prompt) =>
+    summaryOf(prompt, `the fault was in ${prompt.kind === "repair" ? "src/other/file-4712.ts" : MADE_UP}`),
+  );
+  await agent.waitForRun({ runId: (await startRun(agent)).id });
+  expect(calls.map(({ kind }) => kind)).toEqual(["chunk", "repair"]);
+  const [overlay] = await agent.getCompactions({});
+  expect(overlay?.details.pinned.unfounded).toEqual(["src/other/file-4712.ts"]);
+});
+
 test("halves of a chunk that would have carried a summary on are merged with that summary", async () => {
   let fails = false;
   const { agent, calls } = newAgent((prompt) => {
