@@ -7,10 +7,11 @@
  */
 import type { LanguageModelMiddleware, ModelMessage } from "ai";
 import { textPart } from "../steps/message/message.ts";
+import { supportedUrls, withLoaded } from "./links.ts";
 import { nameOf, readable } from "./readable.ts";
 import { withFiles } from "./taken-files.ts";
 
-type Middleware = Required<Pick<LanguageModelMiddleware, "wrapGenerate" | "wrapStream">>;
+type Middleware = Required<Pick<LanguageModelMiddleware, "overrideSupportedUrls" | "wrapGenerate" | "wrapStream">>;
 
 /** Refusals of a request's content. One for its size may end when the files are gone. */
 const STATUSES = new Set([400, 404, 413, 415, 422]);
@@ -18,7 +19,10 @@ const STATUSES = new Set([400, 404, 413, 415, 422]);
 /** What a refusal names, and the message without it. */
 const MENDS: readonly (readonly [named: RegExp, mend: (message: ModelMessage) => ModelMessage])[] = [
   [/encrypted|signature|thinking|reasoning|\bitem\b|container|\w_tool_(?:use|result)/i, withoutOwn],
-  [/image|picture|vision|multi-?modal|modalit|\bfile|pdf|document|audio|video|media|content must be/i, withoutFiles],
+  [
+    /image|picture|vision|multi-?modal|modalit|\bfile|pdf|document|audio|video|media|content must be|download|fetch/i,
+    withoutFiles,
+  ],
 ];
 
 /**
@@ -26,30 +30,31 @@ const MENDS: readonly (readonly [named: RegExp, mend: (message: ModelMessage) =>
  * @example const model = wrapLanguageModel({ model: createOpenAI().chat("o3-mini"), middleware: retryRefused });
  */
 export const retryRefused: Middleware = {
-  wrapGenerate: async ({ doGenerate, model, params }) =>
-    orMended(doGenerate, params, async (changed) => model.doGenerate(changed)),
-  wrapStream: async ({ doStream, model, params }) =>
-    orMended(doStream, params, async (changed) => model.doStream(changed)),
+  overrideSupportedUrls: async ({ model }) => supportedUrls(model),
+  wrapGenerate: async ({ model, params }) =>
+    orMended(await withLoaded(params, model), async (request) => model.doGenerate(request)),
+  wrapStream: async ({ model, params }) =>
+    orMended(await withLoaded(params, model), async (request) => model.doStream(request)),
 };
 
 async function orMended<Params extends { readonly prompt: readonly object[] }, Answer>(
-  ask: () => PromiseLike<Answer>,
   params: Params,
-  askAgain: (changed: Params) => Promise<Answer>,
+  ask: (request: Params) => Promise<Answer>,
 ): Promise<Answer> {
   try {
-    return await ask();
+    return await ask(params);
   } catch (error) {
     const prompt = mended(params.prompt as readonly ModelMessage[], error);
     if (prompt === null) throw error;
-    return askAgain({ ...params, prompt });
+    return ask({ ...params, prompt });
   }
 }
 
 /** Null where nothing in the prompt is what the refusal names. */
 function mended(prompt: readonly ModelMessage[], error: unknown): readonly ModelMessage[] | null {
   const { statusCode, message, responseBody } = Object(error) as Record<string, unknown>;
-  const text = `${String(message)} ${String(responseBody)}`;
+  // An address has words of its own.
+  const text = `${String(message)} ${String(responseBody)}`.replaceAll(/https?:[^\s"]+/g, "");
   const mends = STATUSES.has(Number(statusCode)) ? MENDS.filter(([named]) => named.test(text)) : [];
   const changed = prompt.map((each) => mends.reduce((before, [, mend]) => mend(before), each));
   return changed.every((each, at) => each === prompt[at]) ? null : changed;

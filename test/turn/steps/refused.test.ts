@@ -1,9 +1,11 @@
 /** A prompt that a provider refused is sent once more, without the files, thoughts or items that it refused. */
+import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock";
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { createMistral } from "@ai-sdk/mistral";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateText, streamText, wrapLanguageModel, type ModelMessage } from "ai";
-import { expect, test } from "vitest";
+import { generateText, jsonSchema, streamText, tool, wrapLanguageModel, type ModelMessage } from "ai";
+import { expect, test, vi } from "vitest";
 import { retryRefused } from "../../../src/turn/refused.ts";
 
 const apiKey = "none";
@@ -34,6 +36,8 @@ test.each([
   [400, "messages[0].content must be a string"],
   [400, "At most 0 image(s) may be provided in one request."],
   [422, "This model does not support multimodal input"],
+  [400, "Error while downloading https://files.example.com/1?X-Amz-Signature=2."],
+  [400, "Cannot fetch content from the provided URL."],
 ])("%i %s", async (status, message) => {
   for (const isStreamed of [false, true]) {
     const { bodies, model } = refusing(status, message);
@@ -128,4 +132,76 @@ test.each<[string, "anthropic" | "openai", boolean, object]>([
   expect(bodies[0]).toMatch(/item_reference|gAAA/);
   expect(bodies[1]).not.toMatch(/item_reference|gAAA|First the oats|[mrc][siw]g?_1"/);
   for (const said of ["I look.", "Rye.", "Five."]) expect(bodies[1]).toContain(said);
+});
+
+const link = (name: string, mediaType = "image/png") => ({
+  type: "file" as const,
+  mediaType,
+  filename: `${name}.png`,
+  data: new URL(`https://files.example.com/${name}?X-Amz-Expires=3600`),
+});
+const call = { type: "tool-call", toolCallId: "c1", toolName: "read", input: {} };
+const linked = [
+  { role: "user", content: [words, link("gone"), link("page"), link("kept")] },
+  { role: "assistant", content: [call] },
+  {
+    role: "tool",
+    content: [
+      {
+        ...call,
+        type: "tool-result",
+        output: {
+          type: "content",
+          value: [{ ...link("gone-too"), data: { type: "url", url: link("gone-too").data } }],
+        },
+      },
+    ],
+  },
+] as unknown as ModelMessage[];
+
+test.each([
+  [
+    "Kimi",
+    (fetch: typeof globalThis.fetch) => createOpenAICompatible({ baseURL: "http://kimi", name: "k", fetch })("k2"),
+  ],
+  ["Mistral", (fetch: typeof globalThis.fetch) => createMistral({ apiKey, fetch })("mistral-large-latest")],
+  [
+    "Bedrock",
+    (fetch: typeof globalThis.fetch) =>
+      createAmazonBedrock({ region: "us-east-1", apiKey, fetch })("amazon.nova-2-lite-v1:0"),
+  ],
+])("a link that has expired does not end the turns of %s, which takes no links", async (_name, make) => {
+  const answers = new Map([
+    ["/page", () => new Response("<html>Gone.</html>", { headers: { "content-type": "text/html" } })],
+    ["/kept", () => new Response(Uint8Array.from([137, 80, 78, 71, 13, 10, 26, 10]))],
+  ]);
+  const download = vi.fn(
+    async (url: string | URL) => answers.get(new URL(url).pathname)?.() ?? new Response("", { status: 403 }),
+  );
+  vi.stubGlobal("fetch", download);
+  try {
+    const { bodies, fetch } = refusing(400, "");
+    const model = wrapLanguageModel({ model: make(fetch), middleware: retryRefused });
+    const tools = { read: tool({ inputSchema: jsonSchema<object>({ type: "object" }), execute: () => "" }) };
+    await generateText({ model, messages: linked, tools, maxRetries: 0 }).catch(() => undefined);
+    expect(download).toHaveBeenCalledTimes(4);
+    expect(bodies).toHaveLength(1);
+    for (const name of ["gone", "page", "gone-too"])
+      expect(bodies[0]).toContain(`[File ${name}.png, image/png: left out, because it could not be loaded]`);
+    expect(bodies[0]).toContain("iVBORw0KGgo=");
+    expect(bodies[0]).not.toContain("files.example.com");
+  } finally {
+    vi.unstubAllGlobals();
+  }
+});
+
+test("a link that the provider loads itself is sent as it is", async () => {
+  const { bodies, fetch } = refusing(400, "Unable to download the file. Please verify the URL and try again.");
+  const model = wrapLanguageModel({
+    model: createAnthropic({ apiKey, fetch })("claude-sonnet-5"),
+    middleware: retryRefused,
+  });
+  const messages: ModelMessage[] = [{ role: "user", content: [words, link("gone")] }];
+  await generateText({ model, messages, maxRetries: 0 }).catch(() => undefined);
+  expect(bodies.map((body) => body.includes("files.example.com/gone"))).toEqual([true, false]);
 });
