@@ -467,9 +467,11 @@ function overItem(above: readonly string[], own: number): string[] {
     if (blanks !== undefined) indent = Math.min(indent, blanks);
     // A line behind an item goes on with it.
     if (blanks !== undefined || /^(?:[\s>]|$)/.test(line)) continue;
-    const isOver = OVER_LIST.test(line);
-    if (!isOver && ITEM.test(above[at + 1] ?? "")) continue;
-    leads.unshift(...overBlock(above.slice(at)));
+    // Behind an item it may go on with it, or begin a list of its own. Small letters may do either.
+    if (!OVER_LIST.test(line) && ITEM.test(above[at + 1] ?? "")) {
+      leads.unshift(line);
+      if (/^[^\p{L}]{0,20}\p{Ll}/u.test(line)) continue;
+    } else leads.unshift(...overBlock(above.slice(at)));
     break;
   }
   return leads;

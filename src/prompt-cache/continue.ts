@@ -10,7 +10,7 @@ import { PalimpsestError } from "../errors.ts";
 import { checkFields } from "../known-fields.ts";
 import { TOLERATED_SUMMARY_TOKENS } from "../limits.ts";
 import { checkModel, type Continues, type Question } from "../model/chosen.ts";
-import { buildPrompt, rules, type RoomTask } from "../steps/draft/prompt.ts";
+import { buildPrompt, LISTS, rules, type RoomTask } from "../steps/draft/prompt.ts";
 import type { Prices } from "../steps/decide/decide.ts";
 import { hasResult, isSaid, toolName, toolPart, type Part } from "../steps/message/message.ts";
 import { estimateTokens } from "../steps/tokens/tokens.ts";
@@ -119,7 +119,9 @@ const STOP =
 const SYSTEM = `${STOP} You keep its memory. Messages of it that no longer fit your context are replaced by the summary that you write now, and you go on from it without seeing them again. What you leave out is forgotten; what you invent is believed.
 
 Rules:
-${rules('Use every section heading you are given, in order, each as a line "## Title". Write "None." where there is nothing.', "summary")}`;
+${rules('Use every section heading you are given, in order, each as a line "## Title". Write "None." where there is nothing.', "summary")}
+
+${LISTS}`;
 
 const NAMED =
   "The transcript names messages of the conversation above, each by its number, its author and its first words. Read them there.";
@@ -129,7 +131,7 @@ const TASK: RoomTask = {
   system: SYSTEM,
   task:
     "Summarise a part of the conversation above. The transcript names the messages of that part, each by its number, its author and its " +
-    "first words. What stands before the part is not in your summary.",
+    "first words. Of what stands before the part tell nothing but the previous summary, where one is given.",
   closing: "Now write the summary.",
 };
 

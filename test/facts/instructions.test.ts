@@ -189,7 +189,7 @@ describe("an instruction is taken where its words stand in a message of the user
     ["Never:\n- push to main\n- skip tests", "skip tests", "Never: […] skip tests"],
     ["Never do these:\n\n1. push to main\n2. skip tests", "push to main", "Never do these: […] push to main"],
     ["## Forbidden\n\n- push to main\n- skip\n  the tests\n- force", "force", "Forbidden […] force"],
-    ["Don't\n- push to main\nor to next\n- skip tests", "skip tests", "Don't […] skip tests"],
+    ["Don't\n- push to main\nor to next\n- skip tests", "skip tests", "Don't […] or to next […] skip tests"],
     ["Never do any of these.\n\n- push to main\n- force", "push to main", "Never do any of these. […] push to main"],
     ["Never do\nany of these.\n\n* push\n* force", "force", "Never do any of these. […] force"],
     ["- use tabs\n\nNever do these.\n\n1. push\n2. force", "force", "Never do these. […] force"],
@@ -207,6 +207,8 @@ describe("an instruction is taken where its words stand in a message of the user
     ["## Forbidden\n\npush to main\n\nuse tabs", "use tabs", "use tabs"],
     ["Forbidden:\n\tpush to main\n\tdelete files", "delete files", "Forbidden: […] delete files"],
     ["- Forbidden:\n  push to main\n  delete files", "delete files", "Forbidden: […] delete files"],
+    ["Do\n- use pnpm\n- write tests\nDon't\n- push to main\n- skip tests", "push to main", "Don't […] push to main"],
+    ["Erlaubt\n- lesen\nNicht erlaubt\n- Dateien löschen", "Dateien löschen", "Nicht erlaubt […] Dateien löschen"],
   ])("behind the line that its list stands under: of %j an answer quotes %j", (said, quoted, expected) => {
     expect(quotes(read(standing(`"${quoted}" [#1]`), [user("m1", said)]))).toEqual([expected]);
   });

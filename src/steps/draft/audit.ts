@@ -98,11 +98,28 @@ const EMPTY_WORDS =
 
 /** If every section is empty, the first one stays, because a summary is never blank. */
 export function withoutEmptySections(markdown: string): string {
-  const sections = markdown.split(/^(?=#{1,6}[ \t])/m);
-  const telling = sections.filter((section) =>
-    section.split("\n").some((line) => !SECTION_HEADING.test(line) && !isNothing(line)),
-  );
-  return (telling.length === 0 ? sections.slice(0, 1) : telling).join("").trimEnd();
+  const sections: string[][] = [[]];
+  let fence: string | null = null;
+  for (const line of markdown.split("\n")) {
+    if (fence === null && SECTION_HEADING.test(line)) sections.push([]);
+    sections.at(-1)?.push(line);
+    fence = followFence(fence, line);
+  }
+  const depthOf = ([first = ""]: readonly string[]): number => first.search(/[^#]/);
+  const tells = (section: readonly string[]): boolean =>
+    section.some((line) => !SECTION_HEADING.test(line) && !isNothing(line));
+  const isTelling = sections.map(tells);
+  // A heading over others tells what they are about.
+  for (let at = sections.length - 2; at > 0; at--) {
+    const [own = [], next = []] = [sections[at], sections[at + 1]];
+    const isSection = SECTION_HEADING.test(own[0] ?? "") && depthOf(own) < depthOf(next);
+    isTelling[at] ||= isSection && isTelling[at + 1] === true && own.length <= 2;
+  }
+  const telling = sections.filter((section, at) => isTelling[at]);
+  return (telling.length === 0 ? sections.slice(0, 2) : telling)
+    .map((lines) => lines.join("\n"))
+    .join("\n")
+    .trimEnd();
 }
 
 /**

@@ -101,6 +101,19 @@ test("a summary continues the prompt that was last sent, and the provider reads 
   ]);
 });
 
+test("a continued prompt has the previous summary carried on, and asks for the same lists and length as any other", async () => {
+  const own = newAgent("own");
+  await crossThreshold(own);
+  await own.agent.appendAll({ messages: talk(41, 77) });
+  await takeTurn(own.stub, { at: 80 });
+  await compacted(own.agent);
+  const [, second] = summariesOf(own.provider.asked);
+  expect(second?.summary).toMatchObject({ kind: "continue", previous: expect.stringContaining("## ") as unknown });
+  const asked = JSON.stringify(second?.options.prompt.at(-1));
+  for (const sentence of ["Carry the previous summary on", "## Standing instructions", "ended by", "Length: up to"])
+    expect(asked).toContain(sentence);
+});
+
 test("outputs of tools are in the prompt that is continued, and in the facts beside the summary", async () => {
   const { stub, agent, provider } = newAgent("own");
   const plain = provider.answer;
