@@ -20,6 +20,7 @@ import {
 import { mergeFacts } from "./gather.ts";
 import { pickLoaded } from "./loaded.ts";
 import { besides, opened, renderInstructions, renderSaid } from "./render.ts";
+import { withoutMiddle } from "./said.ts";
 
 /** What was chosen to stand beside a summary. */
 export interface Beside {
@@ -178,8 +179,9 @@ function withinBudget(all: readonly Instruction[], tokens: number, countTokens: 
   return all.filter((each) => each.system !== true || ofSystem.includes(each));
 }
 
-/** The newest of the user's words that fit. */
-function fitSaid(said: readonly Saying[], tokens: number, countTokens: CountTokens): readonly Saying[] {
+/** The newest of the user's words that fit. Where the newest message alone does not fit, it stays without its middle. */
+function fitSaid(words: readonly Saying[], tokens: number, countTokens: CountTokens): readonly Saying[] {
+  let said = newestInShort(words, tokens, countTokens);
   // Each round drops as much as is over, so few rounds are enough.
   for (let over = countTokens(renderSaid(said)) - tokens; said.length > 0 && over > 0;) {
     let dropped = 0;
@@ -189,4 +191,20 @@ function fitSaid(said: readonly Saying[], tokens: number, countTokens: CountToke
     over = countTokens(renderSaid(said)) - tokens;
   }
   return said;
+}
+
+/** Characters of a message under which it is left out. */
+const FEW_CHARS = 100;
+
+function newestInShort(said: readonly Saying[], tokens: number, countTokens: CountTokens): readonly Saying[] {
+  const [before, newest] = [said.slice(0, -1), said.at(-1)];
+  if (newest === undefined) return said;
+  let most = newest.text.length;
+  do {
+    const { text, left } = withoutMiddle(newest.text, most);
+    const short = { ...newest, text, left: newest.left + left };
+    if (countTokens(renderSaid([short])) <= tokens) return left === 0 ? said : [...before, short];
+    most = Math.floor(most * 0.7);
+  } while (most >= FEW_CHARS);
+  return before;
 }

@@ -82,6 +82,19 @@ describe("what is chosen of them", () => {
     expect([none.instructions, none.said]).toEqual([[held], []]);
   });
 
+  test("is the newest message without its middle, where it alone is over the budget", () => {
+    const facts = gatherFacts([
+      ...sayings(20),
+      { id: "long", role: "user", parts: [{ type: "text", text: "長い依頼。".repeat(180) }] },
+    ]);
+    const { said } = keepFacts(facts, { pinnedTokens: 400, countTokens });
+    expect(said.at(-1)).toMatchObject({
+      messageId: "long",
+      text: expect.stringMatching(/^長い.* \[…\] .*。$/) as unknown,
+    });
+    expect(said.at(-1)?.left).toBeGreaterThan(400);
+  });
+
   test("never takes the room that the summary's own text leaves (V3), whatever is asked for", () => {
     fc.assert(
       fc.property(

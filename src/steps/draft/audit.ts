@@ -105,15 +105,11 @@ export function withoutEmptySections(markdown: string): string {
     sections.at(-1)?.push(line);
     fence = followFence(fence, line);
   }
-  const depthOf = ([first = ""]: readonly string[]): number => first.search(/[^#]/);
-  const tells = (section: readonly string[]): boolean =>
-    section.some((line) => !SECTION_HEADING.test(line) && !isNothing(line));
-  const isTelling = sections.map(tells);
+  const isTelling = sections.map((section) => section.some((line) => !SECTION_HEADING.test(line) && !isNothing(line)));
   // A heading over others tells what they are about.
   for (let at = sections.length - 2; at > 0; at--) {
-    const [own = [], next = []] = [sections[at], sections[at + 1]];
-    const isSection = SECTION_HEADING.test(own[0] ?? "") && depthOf(own) < depthOf(next);
-    isTelling[at] ||= isSection && isTelling[at + 1] === true && own.length <= 2;
+    const [own = "", next = ""] = [sections[at]?.[0], sections[at + 1]?.[0]];
+    if (own.search(/[^#]/) < next.search(/[^#]/)) isTelling[at] ||= isTelling[at + 1] === true;
   }
   const telling = sections.filter((section, at) => isTelling[at]);
   return (telling.length === 0 ? sections.slice(0, 2) : telling)

@@ -30,6 +30,9 @@ const ONE = "(?:#\\d{1,9}|@[0-9a-z]{7})";
 const GAP = "[ \\t]{0,4}";
 const GROUP = new RegExp(`${GAP}\\[${GAP}${ONE}(?:${GAP}[,;–-]${GAP}${ONE})*${GAP}\\]`, "g");
 
+/** Numbers as some models write them: a range or a list with one mark, or in other brackets. */
+const LOOSE = new RegExp(`[[【]${GAP}#\\d{1,9}(?:${GAP}[,;–-]${GAP}#?\\d{1,9})*${GAP}[\\]】]`, "g");
+
 /** The numbers that a transcript of these messages shows, and the ids of the messages. */
 export function numberMessages(messages: readonly UIMessage[], firstIndex = 1): Map<number, string> {
   return new Map(
@@ -46,7 +49,8 @@ export function numberMessages(messages: readonly UIMessage[], firstIndex = 1): 
  * {@link keepReferences} checks them.
  */
 export function parseReferences(summaryText: string, numbers: ReadonlyMap<number, string>): string {
-  return rewrite(summaryText, (written) => {
+  const plain = summaryText.replaceAll(LOOSE, (group) => `[${group.slice(1, -1).replaceAll(/#?(\d+)/g, "#$1")}]`);
+  return rewrite(plain, (written) => {
     if (written.startsWith("@")) return written;
     const messageId = numbers.get(Number(written.slice(1)));
     return messageId === undefined ? null : referenceTo(messageId);

@@ -24,6 +24,12 @@ describe("references", () => {
     );
   });
 
+  test("written as a range, with one mark for a list, or in other brackets are the same", () => {
+    expect(parseReferences("- A [#1-2]\n- B [#1, 12]\n- C 【#2】\n- D [# 1]", numbers)).toBe(
+      `- A [${alpha}, ${beta}]\n- B [${alpha}, ${gamma}]\n- C [${beta}]\n- D [# 1]`,
+    );
+  });
+
   test("that were invented are taken out, and nothing else of the text is touched", () => {
     const text = parseReferences("- One [#1, #99]\n- Two [#7]\n\tThree  ", numbers);
     expect(text).toBe(`- One [${alpha}]\n- Two\n\tThree  `);
