@@ -157,6 +157,9 @@ const STARTER = {
   "src/client.tsx": "client.tsx.txt",
 } as const;
 
+/** What the starter's lock has of the AI SDK. */
+const STARTER_LOCKS = "ai@6.0.233";
+
 /** A project of the AI SDK 6 with providers for it. */
 const SIXTH = {
   "@ai-sdk/openai-compatible": "^2.0.0",
@@ -496,7 +499,11 @@ async function tryStarter(palimpsest: string): Promise<void> {
     "export default { plugins: [agents(), react(), cloudflare()] };",
   ];
   await writeFile(join(fresh, "vite.config.ts"), config.join("\n"));
-  report("npm install: the starter", failure(await run("npm", ["install", "--no-audit", "--no-fund"], fresh)));
+  // The starter's own lock keeps the AI SDK at an older version than the newest, and npm moves nothing that a lock keeps.
+  for (const names of [[], [STARTER_LOCKS]]) {
+    const args = ["install", "--no-audit", "--no-fund", ...names];
+    report(`npm ${args.join(" ")}: the starter`, failure(await run("npm", args, fresh)));
+  }
   const page = await readFile(join(ROOT, "docs/ai-chat.md"), "utf8");
   const [, section = ""] = /^## Into Cloudflare's starter$([\s\S]*?)^## /m.exec(page) ?? [];
   const ways = [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, lines = ""]) => lines.trim().split("\n"));

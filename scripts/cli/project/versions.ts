@@ -22,8 +22,8 @@ export function installLines({ folder, manifest }: Pick<Project, "folder" | "man
   // The newest agents takes no provider of the AI SDK 6.
   const isSixth = parse(has("ai") ?? "")[0] === 6;
   const names = hosts.map(([name, least]) => (isSixth ? `${name}@${least}` : name));
-  // It came along with the older @cloudflare/ai-chat.
-  const react = hosts.length > 1 ? [isSixth ? "@ai-sdk/react@3" : "@ai-sdk/react"] : [];
+  // It came along with the older @cloudflare/ai-chat. Each version asks for one version of the AI SDK, so that goes along with it.
+  const react = hosts.length > 1 ? (isSixth ? ["ai@6", "@ai-sdk/react@3"] : ["@ai-sdk/react"]) : [];
   return [
     `npm uninstall ${hosts.map(([name]) => name).join(" ")}`,
     ["npm install", ...(isSixth ? ["--save-exact"] : []), "palimpsest", ...names, ...react].join(" "),
