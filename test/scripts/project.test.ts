@@ -256,7 +256,10 @@ describe("init, beside other classes", () => {
     expect(open()).not.toMatch(/Ada\.(?:fetch|alarm)/);
     change('new Response("x")', "routeAgentRequest(request, env)");
     expect(open()).not.toContain("routeAgentRequest");
-    change("async wake() {}", "async wake() {\n    await this.session.appendMessage(message);\n  }");
+    change(
+      "async wake() {}",
+      "async wake() {\n    await this.session.getView();\n    await this.session.appendMessage(message);\n  }",
+    );
     expect(open()).not.toContain("appendMessage");
     change("ADA: DurableObjectNamespace;", "COMPACTION_WORKFLOW: Workflow;");
     expect(open()).not.toContain("interface Env");
@@ -280,26 +283,69 @@ describe("doctor", () => {
   test("names all that keeps the starter from working, and nothing once that is done", () => {
     const folder = folderOf(STARTER);
     installInto(folder, { ...PEERS, agents: "0.17.3", "palimpsest/node_modules/ai": "7.0.1" });
-    expect(wrongIn(folder)).toEqual(["agents", "ai", "agent", "workflow", "threshold", "ChatAgent"]);
+    expect(wrongIn(folder)).toEqual(["agents", "ai", "agent", "workflow", "threshold", "ChatAgent", "ChatAgent"]);
     expect(examineProject(folder, paint).exitCode).toBe(1);
     rmSync(join(folder, "node_modules"), { recursive: true });
     installInto(folder, PEERS);
     initProject(folder, { yes: true, paint });
-    expect(wrongIn(folder)).toEqual(["ChatAgent"]);
-    writeFileSync(join(folder, "src/server.ts"), `${read(folder, "src/server.ts")}// this.compacted({ tools })\n`);
+    expect(wrongIn(folder)).toEqual(["ChatAgent", "ChatAgent"]);
+    const server = read(folder, "src/server.ts").replace("  chatRecovery = true;\n", "");
+    writeFileSync(join(folder, "src/server.ts"), `${server}// this.compacted({ tools })\n`);
     expect(wrongIn(folder)).toEqual([]);
     const { lines, exitCode } = examineProject(folder, paint);
     expect(exitCode).toBe(0);
     expect(lines.join("\n")).toContain("poor  model: none, so summaries only quote the conversation");
-    expect(lines.at(-1)).toBe("0 wrong, 2 poor.");
+    expect(lines.slice(-2)).toEqual([
+      "0 wrong, 2 poor.",
+      "Only files were read. Whether the agent starts with its options says npx palimpsest --agent-class ChatAgent runs, while the Worker runs.",
+    ]);
   });
 
-  test.each(["minimal", "chat", "ai-chat", "think"])("finds nothing wrong in examples/%s", (name) => {
-    const folder = folderOf({});
-    cpSync(join(ROOT, "examples", name), folder, { recursive: true });
-    installInto(folder, PEERS);
-    expect(wrongIn(folder)).toEqual([]);
+  const own = (loop: string, after = "60_000"): Readonly<Record<string, string>> => ({
+    "wrangler.jsonc": `{ "main": "a.ts", "compatibility_date": "2026-05-01", "compatibility_flags": ["nodejs_compat"],
+      "durable_objects": { "bindings": [{ "name": "A", "class_name": "Ada" }] }, "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Ada"] }],
+      "workflows": [{ "name": "w", "binding": "COMPACTION_WORKFLOW", "class_name": "CompactionWorkflow" }] }`,
+    "a.ts": `export { CompactionWorkflow } from "palimpsest";\nexport class Ada extends withCompaction(Agent) {\n  session = Session.create(this).compactAfter(${after});\n  ${loop}\n}\n`,
   });
+
+  test("an agent whose loop stores no message, or never reads the view, is wrong, and told the page for its AI SDK", () => {
+    const advice = (loop: string, ai: string): readonly (string | undefined)[] => {
+      const folder = folderOf(own(loop));
+      installInto(folder, { ...PEERS, ai });
+      const { findings } = examineProject(folder, paint).answer as Found;
+      return findings.filter(({ state }) => state === "wrong").map((each) => each.advice);
+    };
+    const page =
+      "Store each message with session.appendMessage, and send your model session.getView() (node_modules/palimpsest/docs/chat.md";
+    expect(advice("history = [];", "7.0.173")).toEqual([`${page}).`]);
+    expect(advice("say = () => this.session.appendMessage(m);", "6.0.326")).toEqual([`${page}, "With the AI SDK 6").`]);
+    expect(advice("say = () => this.session.getView();", "7.0.173")).toEqual([`${page}).`]);
+    expect(advice("say = () => [this.session.appendMessage(m), this.session.getView()];", "7.0.173")).toEqual([]);
+    expect(advice("say = () => keepTurn(this.session, { replyId });", "7.0.173")).toEqual([]);
+  });
+
+  test.each([
+    ["0", ["threshold"]],
+    ["-5", ["threshold"]],
+    ['"6000"', ["threshold"]],
+    ["0.5 * WINDOW", []],
+    ["60_000", []],
+    ['"auto", { windowTokens: 200_000 }', []],
+  ])("a threshold with which no agent starts is wrong: compactAfter(%s)", (after, wrong) => {
+    const folder = folderOf(own("say = () => keepTurn(this.session, { replyId });", after));
+    installInto(folder, PEERS);
+    expect(wrongIn(folder)).toEqual(wrong);
+  });
+
+  test.each(["minimal", "chat", "ai-chat", "think", "sessions", "start"])(
+    "finds nothing wrong in examples/%s",
+    (name) => {
+      const folder = folderOf({});
+      cpSync(join(ROOT, "examples", name), folder, { recursive: true });
+      installInto(folder, PEERS);
+      expect(wrongIn(folder)).toEqual([]);
+    },
+  );
 });
 
 function within(range: string, ...versions: string[]): boolean[] {

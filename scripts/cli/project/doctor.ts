@@ -7,13 +7,13 @@ import { EXIT } from "../failure.ts";
 import {
   declaredAgents,
   exportsClass,
+  PAGES,
   readManifest,
   readProject,
-  SEND_VIEW,
-  sendsEverything,
   WORKFLOW_BINDING,
   type Project,
 } from "./project.ts";
+import { omissionsOf } from "./omissions.ts";
 import { installLines, satisfies } from "./versions.ts";
 
 /** What was looked at. `wrong` keeps an agent from working, and `poor` from working well. */
@@ -39,8 +39,10 @@ export function examineProject(folder: string, paint: Paint): Done {
   ]);
   const wrong = findings.filter(({ state }) => state === "wrong").length;
   const poor = findings.filter(({ state }) => state === "poor").length;
-  const told = wrong + poor === 0 ? "All is well." : `${wrong} wrong, ${poor} poor.`;
-  return { answer: { findings }, lines: [...lines, told], exitCode: wrong > 0 ? EXIT.no : 0 };
+  const name = declaredAgents(project).find(({ isOurs }) => isOurs)?.name;
+  const untried = `Only files were read. Whether the agent starts with its options says npx palimpsest --agent-class ${name} runs, while the Worker runs.`;
+  const told = [`${wrong} wrong, ${poor} poor.`, ...(wrong > 0 ? [] : [untried])];
+  return { answer: { findings }, lines: [...lines, ...told], exitCode: wrong > 0 ? EXIT.no : 0 };
 }
 
 function ok(check: string, found: string): Finding {
@@ -118,6 +120,9 @@ function* examineBindings(project: Project): Iterable<Finding> {
   } else yield ok("compatibility_date", compatibility_date);
 }
 
+/** A first argument with which no agent starts. */
+const NO_THRESHOLD = /\bcompactAfter\(\s*(?:-\s*[\d_]+|0(?![\d._])|"(?!auto")[^"\n]*"|'(?!auto')[^'\n]*')/;
+
 function* examineSources(project: Project): Iterable<Finding> {
   const { sources, config } = project;
   const code = sources.map(({ text }) => text).join("\n");
@@ -127,9 +132,12 @@ function* examineSources(project: Project): Iterable<Finding> {
   } else if (/\bcompactAfter\(\s*\)/.test(code)) {
     const advice = 'Give the window of the conversation\'s model: compactAfter("auto", { windowTokens: 200_000 }).';
     yield { check: "threshold", state: "poor", found: "a window of 128000 tokens is assumed", advice };
+  } else if (NO_THRESHOLD.test(code)) {
+    const advice = 'Give a number of tokens, such as 60_000, or "auto".';
+    yield { check: "threshold", state: "wrong", found: NO_THRESHOLD.exec(code)?.[0] ?? "", advice };
   } else yield ok("threshold", /\bcompactAfter\([^)]*\)?/.exec(code)?.[0].slice(0, 60) ?? "set");
-  for (const { name } of declaredAgents(project).filter(sendsEverything)) {
-    yield { check: name, state: "wrong", found: "its model is sent every message", advice: `Do this ${SEND_VIEW}` };
+  for (const agent of declaredAgents(project).filter(({ isOurs, base }) => isOurs || base === "AIChatAgent")) {
+    for (const each of omissionsOf(agent, project)) yield { check: agent.name, state: "wrong", ...each };
   }
   const isChosen = /palimpsest\/(?:models|worker)["']/.test(code);
   const isOwn = /class\s+\w+\s+extends\s+\w*(?:Workflow|Base)\b[\s\S]*?\bmodel\s*\(/.test(code);
@@ -141,7 +149,7 @@ function* examineSources(project: Project): Iterable<Finding> {
   ) {
     yield ok("model", "by bindings and variables");
   } else {
-    const advice = "Override model() of the Workflow: docs/models.md.";
+    const advice = `Override model() of the Workflow: ${PAGES}/models.md.`;
     yield { check: "model", state: "poor", found: "none, so summaries only quote the conversation", advice };
   }
 }

@@ -13,18 +13,18 @@ import {
   hasMethod,
   HOSTS,
   NEEDS_SQLITE,
+  PAGES,
   PLAIN_OBJECT,
   readProject,
   SDK_SESSIONS,
   sdkSessionsIn,
-  SEND_VIEW,
-  sendsEverything,
   storageOf,
   WORKFLOW_BINDING,
   type Declared,
   type Project,
   type SourceFile,
 } from "./project.ts";
+import { omissionsOf } from "./omissions.ts";
 import { installLines } from "./versions.ts";
 
 interface Change {
@@ -261,7 +261,7 @@ function stepsAfter(project: Project): string[] {
   if (dependencies["palimpsest"] === undefined && devDependencies["palimpsest"] === undefined) {
     steps.push(...installLines(project));
   }
-  if (ours.some(sendsEverything)) steps.push(SEND_VIEW);
+  steps.push(...new Set(ours.flatMap((each) => omissionsOf(each, project).map(({ advice }) => advice))));
   for (const agent of plain) {
     if (hasMethod(agent, "fetch")) {
       steps.push(`${agent.name}.fetch keeps clients from the agent: call it onRequest, which gets the same requests`);
@@ -277,10 +277,10 @@ function stepsAfter(project: Project): string[] {
   if (moving !== undefined && !says(/\b(?:importFrom|durable)\(/)) {
     const sdk = sdkSessionsIn(moving.file.text) ?? "";
     steps.push(`the agent's messages are in ${sdk}: ${SDK_SESSIONS[sdk]} leads from there`);
-  } else if (plain.length > 0 && !says(/\bappendMessage\(/)) {
-    steps.push("append each message with session.appendMessage, and send your model session.getView() (docs/chat.md)");
   }
-  if (!says(/\bmodel\s*\(/)) steps.push("give the Workflow a model, or its summaries only quote (docs/models.md)");
+  if (!says(/\bmodel\s*\(/)) {
+    steps.push(`give the Workflow a model, or its summaries only quote (${PAGES}/models.md)`);
+  }
   const own = sources.find(({ text }) => /^(?:export )?interface Env \{/m.test(text));
   if (own !== undefined && !own.text.includes(WORKFLOW_BINDING)) {
     steps.push(

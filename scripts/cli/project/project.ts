@@ -71,7 +71,7 @@ export function readProject(folder: string): Project {
     const toml = existsSync(join(folder, "wrangler.toml"));
     throw missing(
       toml
-        ? "wrangler.toml is not read. Write it as wrangler.jsonc, which wrangler prefers, or follow docs/deploy.md by hand."
+        ? "wrangler.toml is not read. Write it as wrangler.jsonc, which wrangler prefers, or follow deploy.md of the package by hand."
         : `There is no wrangler.jsonc in ${folder}. Run this in the folder of a Worker, or begin with README.md.`,
     );
   }
@@ -171,10 +171,13 @@ export const HOSTS: Readonly<Record<string, string>> = { AIChatAgent: "palimpses
 /** The base class of a Durable Object that is no agent yet. */
 export const PLAIN_OBJECT = "DurableObject";
 
+/** Where a project has the package's pages. */
+export const PAGES = "node_modules/palimpsest/docs";
+
 /** Modules of the SDK that keep a conversation, and the page for each. */
 export const SDK_SESSIONS: Readonly<Record<string, string>> = {
-  "agents/experimental/memory/session": "docs/from-agents-0.20.md",
-  "agents/sessions": "docs/agents-sessions.md, or docs/from-agents-sessions.md to leave them,",
+  "agents/experimental/memory/session": `${PAGES}/from-agents-0.20.md`,
+  "agents/sessions": `${PAGES}/agents-sessions.md, or ${PAGES}/from-agents-sessions.md to leave them,`,
 };
 
 /** The module of the SDK in which the code keeps a conversation. */
@@ -183,15 +186,6 @@ export function sdkSessionsIn(text: string): string | undefined {
     (module) => text.includes(`from "${module}"`) || text.includes(`from '${module}'`),
   );
 }
-
-/** Whether an agent on AIChatAgent still sends its model all messages. */
-export function sendsEverything({ base, file }: Declared): boolean {
-  return base === "AIChatAgent" && !/\bthis\.compacted\(/.test(file.text);
-}
-
-/** What to write in place of that. */
-export const SEND_VIEW =
-  "in onChatMessage, send the compacted view: const turn = await this.compacted({ tools }); return streamText({ model, tools, ...turn }).toUIMessageStreamResponse();";
 
 /** Whether the Worker's entry exports a class of this name, in any of the forms. */
 export function exportsClass({ main }: Project, name: string): boolean {

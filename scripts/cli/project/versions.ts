@@ -8,11 +8,21 @@ type Version = readonly [number, number, number];
 /** Hosts whose oldest version is a later one than many projects have. npm does not replace them in place, because each asks for the other. */
 const HOSTS = { agents: "0.24.0", "@cloudflare/ai-chat": "0.12.0" } as const;
 
+type Packages = Pick<Project, "folder" | "manifest">;
+
+function versionOf({ folder, manifest }: Packages, name: string): string | undefined {
+  const installed = readManifest(join(folder, "node_modules", name, "package.json"))?.version;
+  return installed ?? manifest.dependencies?.[name] ?? manifest.devDependencies?.[name];
+}
+
+/** Whether a project has the AI SDK 6. */
+export function isSixth(project: Packages): boolean {
+  return parse(versionOf(project, "ai") ?? "")[0] === 6;
+}
+
 /** The commands that install the package beside what a project has, as docs/ai-chat.md has them. */
-export function installLines({ folder, manifest }: Pick<Project, "folder" | "manifest">): string[] {
-  const declared = { ...manifest.devDependencies, ...manifest.dependencies };
-  const has = (name: string): string | undefined =>
-    readManifest(join(folder, "node_modules", name, "package.json"))?.version ?? declared[name];
+export function installLines(project: Packages): string[] {
+  const has = (name: string): string | undefined => versionOf(project, name);
   const hosts = Object.entries(HOSTS).filter(([name]) => has(name) !== undefined);
   if (hosts.every(([name, least]) => compare(parse(has(name) ?? ""), parse(least)) >= 0)) {
     return [
@@ -20,13 +30,13 @@ export function installLines({ folder, manifest }: Pick<Project, "folder" | "man
     ];
   }
   // The newest agents takes no provider of the AI SDK 6.
-  const isSixth = parse(has("ai") ?? "")[0] === 6;
-  const names = hosts.map(([name, least]) => (isSixth ? `${name}@${least}` : name));
+  const sixth = isSixth(project);
+  const names = hosts.map(([name, least]) => (sixth ? `${name}@${least}` : name));
   // It came along with the older @cloudflare/ai-chat. Each version asks for one version of the AI SDK, so that goes along with it.
-  const react = hosts.length > 1 ? (isSixth ? ["ai@6", "@ai-sdk/react@3"] : ["@ai-sdk/react"]) : [];
+  const react = hosts.length > 1 ? (sixth ? ["ai@6", "@ai-sdk/react@3"] : ["@ai-sdk/react"]) : [];
   return [
     `npm uninstall ${hosts.map(([name]) => name).join(" ")}`,
-    ["npm install", ...(isSixth ? ["--save-exact"] : []), "palimpsest", ...names, ...react].join(" "),
+    ["npm install", ...(sixth ? ["--save-exact"] : []), "palimpsest", ...names, ...react].join(" "),
   ];
 }
 
