@@ -14,12 +14,20 @@ export function Shown<T>({
   children: (value: T) => ReactNode;
 }) {
   if (asked.kind === "loading") return <Loading what={what} />;
-  if (asked.kind === "failed") return <Failed what={what} error={asked.error} />;
+  if (asked.kind === "failed") {
+    if (!isClosed(asked)) return <Failed what={what} error={asked.error} />;
+    return <Empty title={`This agent does not open ${what} to the page.`}>{showInvisible(asked.error)}</Empty>;
+  }
   return (
     <div className={asked.stale ? "stale" : "fresh"} aria-busy={asked.stale}>
       {children(asked.value)}
     </div>
   );
+}
+
+/** Whether the agent lacks the call, or does not open it. Its error says which line adds it. */
+export function isClosed<T>(asked: Asked<T>): boolean {
+  return asked.kind === "failed" && asked.code === "not_configured";
 }
 
 export function Loading({ what }: { what: string }) {

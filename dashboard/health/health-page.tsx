@@ -18,7 +18,7 @@ const STATES = {
   ok: "All is well.",
   idle: "Nothing was compacted in this session yet.",
   degraded: "The last summary was made without a model.",
-  down: "A summariser is left alone, or the last run failed.",
+  down: "The last run failed. The session's runs say why.",
 } as const;
 
 export default function HealthPage() {
@@ -64,7 +64,7 @@ function Report({ report }: { report: CallResult<"health"> }) {
   return (
     <>
       <p className={`health-state health-${report.state}`} role="status">
-        {STATES[report.state]}
+        {report.breakers.some(({ state }) => state === "open") ? "A summariser is left alone." : STATES[report.state]}
       </p>
       <dl className="figures">
         <Figure name="saved per call, in all" value={count(report.savedTokens)} />
@@ -75,7 +75,7 @@ function Report({ report }: { report: CallResult<"health"> }) {
       <section className="card" aria-labelledby="summarisers">
         <h2 id="summarisers">Summarisers</h2>
         {report.breakers.length === 0 ? (
-          <Empty title="No summariser was asked yet.">The offline one needs no asking.</Empty>
+          <Empty title="No model was asked yet." />
         ) : (
           <ul className="breakers">
             {report.breakers.map((breaker) => (

@@ -11,12 +11,14 @@ export interface ActionsProps {
   readonly sessionId: string;
   /** The branch as the route names it. Null for the active one. */
   readonly branch: string | null;
+  /** Whether the agent's base class keeps the messages, so that the session cannot be split. */
+  readonly isHosted: boolean;
   readonly onDone: () => void;
 }
 
 type Asking = "focus" | "split" | null;
 
-export function Actions({ agent, sessionId, branch, onDone }: ActionsProps) {
+export function Actions({ agent, sessionId, branch, isHosted, onDone }: ActionsProps) {
   const act = useAct();
   const [asking, setAsking] = useState<Asking>(null);
   const compact = (how: { focus?: string; rebuild?: boolean }): void =>
@@ -46,9 +48,11 @@ export function Actions({ agent, sessionId, branch, onDone }: ActionsProps) {
       <button type="button" disabled={act.busy} onClick={() => compact({ rebuild: true })}>
         Rebuild
       </button>
-      <button type="button" disabled={act.busy} onClick={() => setAsking("split")}>
-        Split …
-      </button>
+      {!isHosted && (
+        <button type="button" disabled={act.busy} onClick={() => setAsking("split")}>
+          Split …
+        </button>
+      )}
       <Told act={act} />
       <Ask
         title="Compact with a focus"

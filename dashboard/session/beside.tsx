@@ -1,5 +1,5 @@
 /** The column beside the conversation, with standing instructions, the current plan, the prompt's blocks and other branches. */
-import { Empty, Shown } from "../frame/states.tsx";
+import { Empty, isClosed, Shown } from "../frame/states.tsx";
 import { ago, plural, short } from "../format.ts";
 import { PlainText } from "../reading/markdown.tsx";
 import { showInvisible } from "../reading/inert-text.ts";
@@ -12,8 +12,8 @@ import { NotesCard } from "./notes-card.tsx";
 import type { SessionData } from "./use-session.ts";
 
 export function Beside({ route, data }: { route: SessionRoute; data: SessionData }) {
-  const isEmpty = data.view.kind !== "ready" || data.view.value.messages.length === 0;
-  const plan = useCall("plan", isEmpty ? null : data.read, data.revision);
+  const isEmpty = data.view.kind === "ready" && data.view.value.messages.length === 0;
+  const plan = useCall("plan", isEmpty || data.view.kind === "loading" ? null : data.read, data.revision);
   return (
     <>
       <InstructionsCard overlays={shownOverlays(data)} />
@@ -24,7 +24,7 @@ export function Beside({ route, data }: { route: SessionRoute; data: SessionData
         revision={data.revision}
         isKept={plan.kind === "ready" && plan.value.notes !== null}
       />
-      <Branches route={route} data={data} />
+      {!isClosed(data.view) && <Branches route={route} data={data} />}
       <ContextBlocks sessionId={route.id} revision={data.revision} />
     </>
   );

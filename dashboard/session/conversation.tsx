@@ -19,7 +19,8 @@ export interface ConversationProps {
   readonly at: string | null;
   readonly onOpen: (overlayId: string) => void;
   readonly onReadOn: (overlayId: string) => void;
-  readonly onFork: (messageId: string) => void;
+  /** Null where no message can be copied into another session. */
+  readonly onFork: ((messageId: string) => void) | null;
 }
 
 export function Conversation(props: ConversationProps) {
@@ -93,14 +94,16 @@ function RowView({ row, overlays, selected, onOpen, onReadOn, onFork }: Conversa
     case "message":
       return (
         <Message message={row.message} ink={row.under === null ? "written" : "shining"}>
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => onFork(storedId(row.message))}
-            title="A new session that begins as a copy up to here"
-          >
-            fork here
-          </button>
+          {onFork !== null && (
+            <button
+              type="button"
+              className="quiet"
+              onClick={() => onFork(storedId(row.message))}
+              title="A new session that begins as a copy up to here"
+            >
+              fork here
+            </button>
+          )}
         </Message>
       );
     case "summary":

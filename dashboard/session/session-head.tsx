@@ -11,7 +11,8 @@ import { useAct } from "../use-agent.ts";
 export interface SessionHeadProps {
   readonly route: SessionRoute;
   readonly session: SessionInfo | null;
-  readonly onRenamed: () => void;
+  /** Null where it cannot be renamed. */
+  readonly onRenamed: (() => void) | null;
   readonly children: ReactNode;
 }
 
@@ -23,12 +24,12 @@ export function SessionHead({ route, session, onRenamed, children }: SessionHead
   return (
     <header className="session-head">
       <h1 dir="auto">{showInvisible(name)}</h1>
-      {session !== null && !renaming && (
+      {session !== null && onRenamed !== null && !renaming && (
         <button type="button" className="quiet" onClick={() => setRenaming(true)}>
           rename
         </button>
       )}
-      {renaming && (
+      {renaming && onRenamed !== null && (
         <form
           onSubmit={(event) => {
             event.preventDefault();

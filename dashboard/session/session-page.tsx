@@ -2,7 +2,7 @@
 import { useCallback, useMemo } from "react";
 import type { View } from "../../src/memory/messages/visible.ts";
 import { Gauge } from "../frame/gauge.tsx";
-import { Empty, Shown, Told } from "../frame/states.tsx";
+import { Empty, isClosed, Shown, Told } from "../frame/states.tsx";
 import { LayerPanel } from "../layer/layer-panel.tsx";
 import { formatRoute, toSession, type SessionRoute } from "../route.ts";
 import { StrataView } from "../strata/strata.tsx";
@@ -39,35 +39,26 @@ export function SessionPage({ route }: { route: SessionRoute }) {
     if (route.at !== null) globalThis.location.hash = formatRoute({ ...route, at: null });
   }, [route, bump]);
   const session = info.kind === "ready" ? info.value : null;
+  const isHosted = status.kind === "ready" && status.value.isHosted;
   return (
     <div className="session-page">
-      <SessionHead route={route} session={session} onRenamed={bump}>
+      <SessionHead route={route} session={session} onRenamed={isHosted ? null : bump}>
         {status.kind === "ready" && (
           <Gauge tokens={tokensRead(route, data) ?? status.value.viewTokens} threshold={status.value.thresholdTokens} />
         )}
       </SessionHead>
       <LiveRuns agent={agent} events={data.events} />
-      <Actions agent={agent} sessionId={id} branch={route.branch} onDone={bump} />
+      <Actions agent={agent} sessionId={id} branch={route.branch} isHosted={isHosted} onDone={bump} />
       <div className={route.reading === "both" ? "columns columns-both" : "columns"}>
         <section className="column-strata" aria-label="Strata">
           <h2>Strata</h2>
-          <Shown asked={view} what="the strata">
-            {(view) =>
-              overlays.length === 0 ? (
-                <Empty title="One layer: the writing itself.">
-                  Compaction lays summaries over it, and never rubs it out.
-                </Empty>
-              ) : (
-                <StrataView elements={view.elements} overlays={overlays} selected={route.overlay} onSelect={open} />
-              )
-            }
-          </Shown>
+          <Layers route={route} data={data} onOpen={open} />
           <TimeTravel route={route} overlays={overlays} />
         </section>
         <section className="column-talk" aria-label="Conversation">
           <ReadingChoice route={route} />
           <Shown asked={view} what="the conversation">
-            {(view) => <Talk route={route} data={data} view={view} onOpen={open} />}
+            {(view) => <Talk route={route} data={data} view={view} isHosted={isHosted} onOpen={open} />}
           </Shown>
           {session?.continuedBy != null ? (
             <p className="note">
@@ -75,7 +66,9 @@ export function SessionPage({ route }: { route: SessionRoute }) {
               <a href={formatRoute(toSession(agent, session.continuedBy))}>the next one</a>.
             </p>
           ) : (
-            route.asOf === null && <Composer sessionId={id} branch={route.branch} onSaid={said} />
+            route.asOf === null &&
+            !isHosted &&
+            !isClosed(view) && <Composer sessionId={id} branch={route.branch} onSaid={said} />
           )}
         </section>
         <aside className="column-beside" aria-label="Layer and plan">
@@ -91,6 +84,24 @@ export function SessionPage({ route }: { route: SessionRoute }) {
         </aside>
       </div>
     </div>
+  );
+}
+
+function Layers({ route, data: { view, overlays }, onOpen }: Omit<TalkProps, "view" | "isHosted">) {
+  // The conversation says why there are none.
+  if (isClosed(view)) return null;
+  return (
+    <Shown asked={view} what="the strata">
+      {(view) =>
+        overlays.length === 0 ? (
+          <Empty title="One layer: the writing itself.">
+            Compaction lays summaries over it, and never rubs it out.
+          </Empty>
+        ) : (
+          <StrataView elements={view.elements} overlays={overlays} selected={route.overlay} onSelect={onOpen} />
+        )
+      }
+    </Shown>
   );
 }
 
@@ -119,10 +130,11 @@ interface TalkProps {
   readonly route: SessionRoute;
   readonly data: SessionData;
   readonly view: View;
+  readonly isHosted: boolean;
   readonly onOpen: (overlayId: string) => void;
 }
 
-function Talk({ route, data, view, onOpen }: TalkProps) {
+function Talk({ route, data, view, isHosted, onOpen }: TalkProps) {
   const { beneath, readOn } = useBeneath(route.id, data.layers);
   const { act, fork } = useFork(route.agent, route.id);
   const model = useMemo(() => modelRows(view.messages), [view]);
@@ -130,11 +142,13 @@ function Talk({ route, data, view, onOpen }: TalkProps) {
   useSearchBeneath(route.reading === "model" ? null : route.at, person, readOn);
   if (view.messages.length === 0) {
     return (
-      <Empty title="Nothing was said yet.">Begin below. Past the threshold, the first layer is laid by itself.</Empty>
+      <Empty title="Nothing was said yet.">
+        Begin {isHosted ? "in your app" : "below"}. Past the threshold, the first layer is laid by itself.
+      </Empty>
     );
   }
   const shared = { overlays: data.overlays, selected: route.overlay, at: route.at };
-  const common = { ...shared, onOpen, onReadOn: readOn, onFork: fork };
+  const common = { ...shared, onOpen, onReadOn: readOn, onFork: isHosted ? null : fork };
   return (
     <>
       {act.told !== null && <Told act={act} />}

@@ -1,7 +1,7 @@
 /** All sessions of an agent in families, with the size of each view, and a search over all of them. */
 import type { SearchHit } from "../../src/recall/search.ts";
 import type { SessionInfo } from "../../src/memory/sessions/sessions.ts";
-import { Empty, Shown, Told } from "../frame/states.tsx";
+import { Empty, isClosed, Shown, Told } from "../frame/states.tsx";
 import { showInvisible } from "../reading/inert-text.ts";
 import { when } from "../format.ts";
 import { formatRoute, toSession, type Route } from "../route.ts";
@@ -23,15 +23,18 @@ export function SessionsPage({ route }: { route: Extract<Route, { page: "session
     tick,
     events.filter((event) => event.outcome !== null).length,
   ]);
+  // An agent whose base class keeps the messages has one conversation.
+  const status = useCall("status", {});
   return (
     <>
       <div className="page-head">
         <h1>Sessions</h1>
         <SearchBox agent={agent} query={query} />
-        <NewSession agent={agent} />
+        {status.kind === "ready" && !status.value.isHosted && <NewSession agent={agent} />}
       </div>
       {query !== "" && <Hits agent={agent} query={query} sessions={sessions.kind === "ready" ? sessions.value : []} />}
       <WaitingRuns agent={agent} sessions={sessions.kind === "ready" ? sessions.value : []} />
+      {isClosed(sessions) && <a href={formatRoute(toSession(agent, ""))}>The agent's conversation</a>}
       <Shown asked={sessions} what="the sessions">
         {(list) =>
           list.length === 0 ? (

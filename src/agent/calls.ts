@@ -488,7 +488,7 @@ function mayOverride({ may }: CallContext, { ignoreBudget }: { readonly ignoreBu
   if (!ignoreBudget || may("override")) return;
   throw new PalimpsestError(
     "unauthorized",
-    'Clients of this agent may not ignore the budget. Open "override" where the agent is declared.',
+    'Clients may not ignore the budget. List it where the agent is declared: clients: ["watch", "override"].',
   );
 }
 

@@ -5,6 +5,8 @@
  * clients for the page. The news of runs come from a connection that is opened as any client's, and nothing else that the agent sends
  * goes through. The agent's own `onConnect` and its guards see that connection.
  */
+import { calls } from "../agent/calls.ts";
+import type { CallTable } from "../agent/extension.ts";
 import { readRunEvent } from "../client.ts";
 import { writeAgentName } from "../doors/agent-name.ts";
 import { writeVisit, type AgentAddress } from "../doors/caller.ts";
@@ -59,18 +61,18 @@ function join(page: WebSocket, news: WebSocket, stub: () => AgentStub): void {
   const end = (code: number): void => {
     for (const socket of [page, news]) if (socket.readyState <= WebSocket.OPEN) socket.close(code);
   };
-  let calls = 0;
+  let made = 0;
   let open = 0;
   const answer = async (call: ClientCall): Promise<void> => {
     const said = await run(stub(), call);
     open--;
     if (page.readyState === WebSocket.OPEN) page.send(JSON.stringify({ type: "rpc", id: call.id, ...said }));
-    if (calls >= MAX_CALLS && open === 0) end(AGAIN);
+    if (made >= MAX_CALLS && open === 0) end(AGAIN);
   };
   page.addEventListener("message", ({ data }) => {
     const call = typeof data === "string" && data.length <= MAX_REQUEST_BYTES ? readCall(data) : null;
     if (call === null) return end(INVALID);
-    calls++;
+    made++;
     open++;
     void answer(call);
   });
@@ -96,6 +98,18 @@ async function run(stub: AgentStub, { method, args }: ClientCall): Promise<Answe
     const agent = stub as unknown as Record<string, (...args: readonly unknown[]) => Promise<unknown>>;
     return { success: true, result: await agent[method]?.(...args) };
   } catch (error) {
-    return { success: false, error: explainCall(error).message };
+    const { message } = explainCall(error);
+    const lacks = message.startsWith("The RPC receiver does not implement");
+    return { success: false, error: lacks ? closedBy(method).message : message };
   }
+}
+
+/** Only AIChatAgent and Think lack calls that come with no room: those that they do not open to clients. */
+function closedBy(method: string): PalimpsestError {
+  const group = (calls as CallTable)[method]?.group ?? "read";
+  const list = [...new Set(["watch", "read", group])].map((each) => JSON.stringify(each)).join(", ");
+  return new PalimpsestError(
+    "not_configured",
+    `The page has the calls that this agent's class opens to clients, and ${method} is not among them. List it where the agent is declared: withCompaction(Base, { clients: [${list}] }).`,
+  );
 }

@@ -1,6 +1,7 @@
 /** The page in a real browser against the real Worker. Tests the acts of a person, and that a message cannot do any of them. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { branchTests } from "./branches.ts";
+import { hostedTests } from "./hosted.ts";
 import { steeringTests } from "./steering.ts";
 import { expectAccessible, expectFits, readFromTop, Stage, talk, WITHOUT_BROWSER } from "./stage.ts";
 
@@ -174,6 +175,7 @@ describe.skipIf(WITHOUT_BROWSER !== null)("the page", () => {
 
   steeringTests(() => stage);
   branchTests(() => stage);
+  hostedTests(() => stage);
 
   const themes = ["light", "dark"] as const;
   const widths = [375, 1280];

@@ -274,6 +274,22 @@ describe("the page's connection", () => {
     expect((await bare.call("status", {})).success).toBe(true);
   });
 
+  test("names the line that opens a call where the agent has only those that it opens to clients", async () => {
+    const [heard, news] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
+    news.accept();
+    const lacks = (name: string): unknown =>
+      name === "fetch"
+        ? async () => new Response(null, { status: 101, webSocket: heard })
+        : () => Promise.reject(new TypeError(`The RPC receiver does not implement "${name}".`));
+    const stub = new Proxy({}, { get: (_stub, name) => lacks(String(name)) });
+    const namespace = { idFromName: (name: string) => name, get: () => stub } as unknown as WatchedNamespace;
+    const place = { agent: "default-agent", name: "a" };
+    const page = await open(relay(new Request(`${HOST}${agentAt("a")}`, { headers: upgrade }), namespace, place));
+    expect((await page.call("getView", {})).error).toMatch(/^\[not_configured\] .* clients: \["watch", "read"\] /);
+    expect((await page.call("rollback", {})).error).toContain('clients: ["watch", "read", "steer"]');
+    page.close();
+  });
+
   test.for(["no json", "{}", '{"type":"rpc","id":1,"method":"status","args":[]}', '{"type":"cf_agent_state"}'])(
     "is closed by the frame %s",
     async (frame) => {

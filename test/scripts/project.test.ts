@@ -64,6 +64,21 @@ function installInto(folder: string, versions: Readonly<Record<string, string>>)
 
 const PEERS = { agents: "0.32.0", ai: "7.0.173", zod: "4.6.7", "@cloudflare/ai-chat": "0.12.2" };
 
+/** A plain agent with a loop of its own. */
+const own = (loop: string, after = "60_000"): Readonly<Record<string, string>> => ({
+  "wrangler.jsonc": `{ "main": "a.ts", "compatibility_date": "2026-05-01", "compatibility_flags": ["nodejs_compat"],
+    "durable_objects": { "bindings": [{ "name": "A", "class_name": "Ada" }] }, "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Ada"] }],
+    "workflows": [{ "name": "w", "binding": "COMPACTION_WORKFLOW", "class_name": "CompactionWorkflow" }] }`,
+  "a.ts": `export { CompactionWorkflow } from "palimpsest";\nexport class Ada extends withCompaction(Agent) {\n  session = Session.create(this).compactAfter(${after});\n  ${loop}\n}\n`,
+});
+
+function advice(loop: string, ai: string): readonly (string | undefined)[] {
+  const folder = folderOf(own(loop));
+  installInto(folder, { ...PEERS, ai });
+  const { findings } = examineProject(folder, paint).answer as Found;
+  return findings.filter(({ state }) => state === "wrong").map((each) => each.advice);
+}
+
 describe("init", () => {
   test("shows what it would change in the starter, and writes nothing until it is told to", () => {
     const folder = folderOf(STARTER);
@@ -301,20 +316,7 @@ describe("doctor", () => {
     ]);
   });
 
-  const own = (loop: string, after = "60_000"): Readonly<Record<string, string>> => ({
-    "wrangler.jsonc": `{ "main": "a.ts", "compatibility_date": "2026-05-01", "compatibility_flags": ["nodejs_compat"],
-      "durable_objects": { "bindings": [{ "name": "A", "class_name": "Ada" }] }, "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Ada"] }],
-      "workflows": [{ "name": "w", "binding": "COMPACTION_WORKFLOW", "class_name": "CompactionWorkflow" }] }`,
-    "a.ts": `export { CompactionWorkflow } from "palimpsest";\nexport class Ada extends withCompaction(Agent) {\n  session = Session.create(this).compactAfter(${after});\n  ${loop}\n}\n`,
-  });
-
   test("an agent whose loop stores no message, or never reads the view, is wrong, and told the page for its AI SDK", () => {
-    const advice = (loop: string, ai: string): readonly (string | undefined)[] => {
-      const folder = folderOf(own(loop));
-      installInto(folder, { ...PEERS, ai });
-      const { findings } = examineProject(folder, paint).answer as Found;
-      return findings.filter(({ state }) => state === "wrong").map((each) => each.advice);
-    };
     const page =
       "Store each message with session.appendMessage, and send your model session.getView() (node_modules/palimpsest/docs/chat.md";
     expect(advice("history = [];", "7.0.173")).toEqual([`${page}).`]);

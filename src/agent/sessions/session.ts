@@ -105,6 +105,8 @@ export interface SessionStatus {
   readonly waiting: Waiting | null;
   /** Messages that are too long to be indexed whole, among those that a search has seen. */
   readonly partlySearched: number;
+  /** Whether a base class such as AIChatAgent keeps the messages. Then appends, forks and splits are refused. */
+  readonly isHosted: boolean;
 }
 
 /** A session of an agent with these rooms. */
@@ -469,6 +471,7 @@ export class Session extends Configured {
         rent: rentNow(this.#core, this.id),
         waiting: decision.kind === "wait" ? decision.waiting : null,
         partlySearched: this.#core.rooms.countPartlySearched?.(this.id) ?? 0,
+        isHosted: this.#state.isHosted,
       };
     });
   }
