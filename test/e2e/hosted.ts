@@ -23,8 +23,9 @@ export function hostedTests(stageOf: () => Stage): void {
   test("an agent that opens few calls says once which line opens more, and offers nothing that cannot work", async () => {
     const stage = stageOf();
     await stage.seed("closed", talk(0, 4));
-    const before = (page: Page): Promise<void> => asHosted(page, (method) => WATCHED.has(method));
-    const page = await stage.visit("#session?agent=demo&id=closed", { before });
+    const page = await stage.visit("#session?agent=demo&id=closed", {
+      before: (page) => asHosted(page, (method) => WATCHED.has(method)),
+    });
     await page.getByText("The agent does not open the conversation to the page.").waitFor();
     await page.getByText("The threshold is", { exact: false }).first().waitFor();
     expect(await page.getByText('clients: ["getView"]').count()).toBe(1);
