@@ -316,3 +316,9 @@ export class Fields {
     return this.#path === "" ? key : `${this.#path}.${key}`;
   }
 }
+
+/** When a message was said (epoch ms), by a time or by metadata that has one. Undefined for one that cannot have been. */
+export function timeSaid(given: unknown, now: number): number | undefined {
+  const time = isRecord(given) ? given["createdAt"] : given;
+  return Number.isSafeInteger(time) && Number(time) > 0 && Number(time) <= now ? Number(time) : undefined;
+}

@@ -26,7 +26,7 @@ import type { Encoded } from "../memory/messages/content.ts";
 import type { History } from "../memory/messages/history.ts";
 import { inSlices, type Slices } from "../steps/text/text.ts";
 import { chooseConversation, exportJsonl, FORMATS, readTranscript, type Conversation, type Format } from "./import.ts";
-import { importPace } from "./items.ts";
+import { importPace, timeSaid } from "./items.ts";
 import {
   mustHaveRoom,
   PART_CHARS,
@@ -243,11 +243,13 @@ type Whole = Pick<Conversation, "messages" | "branches" | "disowned"> & Pick<Rea
 function store(state: SessionState, existed: boolean, { messages, branches, disowned, encoded }: Whole): number {
   // The session may have been deleted meanwhile, and an import must not create it again.
   if (existed) state.core.memory.sessions.mustGet(state.id);
+  const now = state.core.platform.now();
   const isNew = (history: History) => (message: UIMessage, at: number) => {
     // A summary of the session's own has another id in the file than the message made from it.
     const own = disowned.get(message.id);
     if (own !== undefined && history.has(own)) return false;
-    return history.append(message, branches.get(message.id), encoded[at]).inserted;
+    const saidAt = timeSaid(message.metadata, now);
+    return history.append(message, branches.get(message.id), encoded[at], saidAt).inserted;
   };
   return state.write((history) => messages.filter(isNew(history)).length);
 }

@@ -13,11 +13,14 @@ import type { SessionState } from "../agent/sessions/session-state.ts";
 import { errorCode, PalimpsestError, type ErrorCode } from "../errors.ts";
 import type { AppendResult, History } from "../memory/messages/history.ts";
 import { WHOLE_MESSAGE, type Span } from "../steps/plan/outline.ts";
+import { timeSaid } from "./items.ts";
 
 /** A message's id and its parent's id. The parent is null for a root. */
 export interface StoredPlace {
   readonly id: string;
   readonly parentId: string | null;
+  /** When it was said (epoch ms). By default `createdAt` of its metadata, or now. */
+  readonly createdAt?: number | null;
 }
 
 /** A summary of another store, over messages of one path. */
@@ -106,9 +109,13 @@ export function fromLegacyTables(storage: TableStorage, sessionId = ""): StoredC
     places: async () => {
       if (!has("assistant_messages")) return [];
       const stored = rows(
-        "SELECT id, parent_id FROM assistant_messages WHERE session_id = ? ORDER BY created_at, rowid",
+        "SELECT id, parent_id, unixepoch(created_at) * 1000 AS said FROM assistant_messages WHERE session_id = ? ORDER BY created_at, rowid",
         sessionId,
-      ).map((row): StoredPlace => ({ id: textOf(row, "id"), parentId: textOrNull(row, "parent_id") }));
+      ).map((row): StoredPlace => ({
+        id: textOf(row, "id"),
+        parentId: textOrNull(row, "parent_id"),
+        createdAt: row["said"] as number | null,
+      }));
       const parents = new Set(stored.map(({ parentId }) => parentId));
       return parentsFirst(stored, stored.findLast(({ id }) => !parents.has(id))?.id);
     },
@@ -200,7 +207,7 @@ export function parentsFirst(places: readonly StoredPlace[], leafId: string | un
     for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
       if (ordered.has(place.id)) continue;
       const isRoot = place.parentId === null || !ordered.has(place.parentId);
-      ordered.set(place.id, isRoot ? { id: place.id, parentId: null } : place);
+      ordered.set(place.id, isRoot ? { ...place, parentId: null } : place);
       stack.push(...bottom(children.get(place.id) ?? []));
     }
   };
@@ -306,13 +313,16 @@ async function takePage(state: SessionState, { source, page, instead, notes }: P
   for (const place of page) {
     read.push({ place, message: state.stored.has(place.id) ? null : await source.message(place.id) });
   }
+  const now = state.core.platform.now();
   const take = (history: History): number => {
     let inserted = 0;
     for (const { place, message } of read) {
       if (history.has(place.id)) continue;
       const parentId =
         place.parentId !== null && instead.has(place.parentId) ? (instead.get(place.parentId) ?? null) : place.parentId;
-      const why = message === null ? "it cannot be read" : tryAppend(() => history.append(message, parentId));
+      const at = timeSaid(place.createdAt ?? message?.metadata, now);
+      const why =
+        message === null ? "it cannot be read" : tryAppend(() => history.append(message, parentId, undefined, at));
       if (why === null) inserted++;
       else {
         instead.set(place.id, parentId);

@@ -176,6 +176,37 @@ test("the tables of agents 0.20, as that version wrote them: messages, branches 
   });
 });
 
+test("a message keeps the time at which it was said, where its store or its file has one that can be", async () => {
+  await inNewAgent(async (agent) => {
+    const { sql } = agent.storage;
+    for (const statement of written.schema) sql.exec(statement);
+    const stored = ["2025-01-02 03:04:05", "2025-01-03", "no date"];
+    for (const [at, time] of stored.entries())
+      sql.exec(
+        "INSERT INTO assistant_messages VALUES (?, '', ?, 'user', ?, ?)",
+        `m${at}`,
+        at === 0 ? null : `m${at - 1}`,
+        JSON.stringify(say(at)),
+        time,
+      );
+    const timesOf = (sessionId: string) =>
+      sql
+        .exec<{ at: number }>("SELECT created_at AS at FROM palimpsest_messages WHERE session_id = ?", sessionId)
+        .toArray()
+        .map(({ at }) => (at > Date.UTC(2026, 0) ? "now" : new Date(at).toISOString().slice(0, 19)));
+    const before = Date.now();
+    await own(agent).importFrom(fromLegacyTables(agent.storage));
+    expect(timesOf("own").toSorted()).toEqual(["2025-01-02T03:04:05", "2025-01-03T00:00:00", "now"]);
+    expect(await own(agent).importFrom(fromLegacyTables(agent.storage))).toMatchObject({ inserted: 0 });
+
+    const said = (at: number, createdAt: unknown) => JSON.stringify({ ...say(at), metadata: { createdAt } });
+    const never = [before + 1e12, 1e300, -1, 0.5, "2025-01-02", null];
+    const lines = [said(0, Date.UTC(2025, 0, 2)), ...never.map((time, at) => said(at + 1, time))];
+    await agent.palimpsest.session("file").importTranscript(lines.join("\n"));
+    expect(timesOf("file")).toEqual(["2025-01-02T00:00:00", ...never.map(() => "now")]);
+  });
+});
+
 test("context blocks come along into blocks of the same label that are empty, and a note names any other", async () => {
   await inNewAgent(async (agent) => {
     const { sql } = agent.storage;

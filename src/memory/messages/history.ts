@@ -99,11 +99,11 @@ export class History {
 
   /**
    * Stores a message under `parentId`. Undefined means the active leaf, null a new root. A repeated id changes nothing
-   * and returns the stored message. `known` is an earlier result of {@link encode}. Throws `invalid_message`,
+   * and returns the stored message. `known` is an earlier result of {@link encode}, and `createdAt` an earlier time than now. Throws `invalid_message`,
    * `not_serializable`, `message_too_large`, `unknown_parent`, `cyclic_parent`, `reserved_id`, `reserved_metadata`,
    * `session_ended`, `storage_full`.
    */
-  append(message: UIMessage, parentId?: string | null, known?: Encoded): AppendResult {
+  append(message: UIMessage, parentId?: string | null, known?: Encoded, createdAt?: number): AppendResult {
     this.assertOwnsMessages();
     checkShape(message);
     const existing = this.tree.findContent(message.id);
@@ -114,7 +114,7 @@ export class History {
     this.assertNotEnded();
     this.#options.db.assertStorageLeft();
     const encoded = known ?? this.encode(message);
-    this.insertRow(encoded, this.#parentSeq(message.id, parentId));
+    this.insertRow(encoded, this.#parentSeq(message.id, parentId), createdAt);
     return { inserted: true, synthetic: false, message };
   }
 
@@ -169,10 +169,10 @@ export class History {
   // Rows, without the checks of a caller's own writes
 
   /** Adds a row under another one, or as a root. */
-  insertRow(encoded: Encoded, parentSeq: number | null): void {
+  insertRow(encoded: Encoded, parentSeq: number | null, createdAt?: number): void {
     this.#options.db.transaction(() => {
       const leafSeq = this.tree.newest()?.seq ?? null;
-      const seq = this.tree.insert(encoded, parentSeq);
+      const seq = this.tree.insert(encoded, parentSeq, createdAt);
       this.active.appended({ seq, grown: parentSeq === leafSeq, encoded });
     });
   }

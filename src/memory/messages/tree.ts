@@ -145,12 +145,12 @@ export class Tree {
   }
 
   /** Stores a message under a row of this session, or as a root. Returns its `seq`. */
-  insert(encoded: Encoded, parentSeq: number | null): number {
+  insert(encoded: Encoded, parentSeq: number | null, createdAt = this.#now()): number {
     const top = this.#loadTop();
     if (!top.stored) this.sql.insertSession(this.sessionId, this.#now());
     const seq = top.next;
     const branch = parentSeq === (top.newest?.seq ?? null) ? 0 : 1;
-    this.write(encoded, { seq, parentSeq, branch, createdAt: this.#now() });
+    this.write(encoded, { seq, parentSeq, branch, createdAt });
     this.#fingerprints.add(seq, encoded.id);
     this.#top = { newest: { seq, id: encoded.id }, next: seq + 1, stored: true, ended: false };
     return seq;
