@@ -12,6 +12,7 @@ import { camelCaseToKebabCase, routeAgentRequest } from "agents";
 import { MAX_REQUEST_BYTES } from "../limits.ts";
 import { readAgentName, writeAgentName } from "./agent-name.ts";
 import { isOnThisMachine } from "../agent/this-machine.ts";
+import { checkFields } from "../known-fields.ts";
 import { answerJson, isUpgrade, notFound, orBroken, refuse } from "./answers.ts";
 import {
   addressOf,
@@ -60,11 +61,13 @@ type Admission =
 
 /**
  * A Worker that serves agents and the project's page behind one door. Without a secret and without `authorize` it serves callers on its
- * own machine alone.
+ * own machine alone. Throws `invalid_options` for an unknown option.
  */
 export function createWorker<Env extends object & WorkerEnv>(
   options: WorkerOptions<Env> = {},
 ): { fetch(request: Request, env: Env): Promise<Response> } {
+  // A misspelt rule would let everybody in whom the secret lets in.
+  checkFields<WorkerOptions<Env>>("createWorker", options, { authorize: true, origins: true });
   let warned = false;
   return {
     async fetch(request, env) {

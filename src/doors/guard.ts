@@ -27,7 +27,7 @@ export interface GuardEnv {
 const CALLER_TAG = "palimpsest-caller:";
 
 /** Guards every connection of an agent. Call it at the end of the agent's constructor. Throws `invalid_options`. */
-export function guardConnections(agent: Agent, ctx: Pick<DurableObjectState, "storage">, env: GuardEnv): void {
+export function guardConnections(agent: Agent, ctx: Pick<DurableObjectState, "storage">, env: object & GuardEnv): void {
   const rate = readRate(env);
   const ofConnections = new Budgets(rate);
   const ofCallers = new Budgets({ burst: rate.burst * CALLER_SHARE, perSecond: rate.perSecond * CALLER_SHARE });

@@ -2,6 +2,7 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError } from "ai";
 import { PalimpsestError } from "../errors.ts";
+import { checkFields } from "../known-fields.ts";
 import type { SummaryModel } from "../model/chosen.ts";
 import { AnswerTooLongError } from "../model/failures.ts";
 
@@ -23,8 +24,21 @@ export type EndpointModel = SummaryModel & {
   readonly model: ReturnType<ReturnType<typeof createOpenAICompatible>["chatModel"]>;
 };
 
-/** Creates the model without a request. Throws `invalid_options` for a URL that is not http(s), or that holds a password. */
-export function openAiCompatible({ url, modelId, key, windowTokens = UNKNOWN_WINDOW }: EndpointOptions): EndpointModel {
+/** Creates the model without a request. Throws `invalid_options` for a URL that is not http(s), or that holds a password, and for an unknown option. */
+export function openAiCompatible(options: EndpointOptions): EndpointModel {
+  checkFields<EndpointOptions>("openAiCompatible", options, {
+    url: true,
+    modelId: true,
+    key: true,
+    windowTokens: true,
+  });
+  const { url, modelId, key, windowTokens = UNKNOWN_WINDOW } = options;
+  if (typeof modelId !== "string" || modelId === "") {
+    throw new PalimpsestError(
+      "invalid_options",
+      "openAiCompatible: modelId names the model, as its endpoint knows it.",
+    );
+  }
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || (parsed.protocol !== "http:" && parsed.protocol !== "https:")) {
     throw new PalimpsestError(
@@ -39,8 +53,8 @@ export function openAiCompatible({ url, modelId, key, windowTokens = UNKNOWN_WIN
     );
   }
   // A stream reports its usage only on request, and a session learns its size from that report.
-  const options = { name: "endpoint", baseURL: url, includeUsage: true, fetch: fetchEndpoint };
-  const provider = createOpenAICompatible(key ? { ...options, apiKey: key } : options);
+  const endpoint = { name: "endpoint", baseURL: url, includeUsage: true, fetch: fetchEndpoint };
+  const provider = createOpenAICompatible(key ? { ...endpoint, apiKey: key } : endpoint);
   return { model: provider.chatModel(modelId), name: `${parsed.host}:${modelId}`, windowTokens };
 }
 

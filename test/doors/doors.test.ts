@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
 import { isOnThisMachine } from "../../src/agent/this-machine.ts";
+import type { guardConnections } from "../../src/doors/guard.ts";
 import { MAX_REQUEST_BYTES } from "../../src/limits.ts";
 import { say, talk } from "../conversation.ts";
 import { AGENT, ask, codeOf, HOST, open, SECRET, upgrade, withSecret, type Ask, type Line } from "./client.ts";
@@ -281,4 +282,15 @@ test("what opened the door does not reach the agent; with rules of one's own, cr
     PalimpsestAgent: new DurableObjectNamespace(),
   } as object);
   expect(seen[1]?.headers.get("Authorization")).toBe(withSecret.Authorization);
+});
+
+test("a rule under a misspelt name is refused, and lets nobody in", async () => {
+  const { createWorker } = await import("../../src/doors/create-worker.ts");
+  const misspelt = { authorise: () => false };
+  expect(() => createWorker(misspelt as object)).toThrow(/invalid_options.*authorise: no such option.*authorize/);
+});
+
+test("an environment without any variable of ours is taken, as it compiles", () => {
+  const taken: Parameters<typeof guardConnections>[2] = { ROOM: "main" } as { readonly ROOM: string };
+  expect(taken).toEqual({ ROOM: "main" });
 });

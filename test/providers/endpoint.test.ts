@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { chooseModel } from "../../src/providers/choose.ts";
-import { MAX_REDIRECTS } from "../../src/providers/openai-compatible.ts";
+import { MAX_REDIRECTS, openAiCompatible } from "../../src/providers/openai-compatible.ts";
 import { summarize, type SummarizeResult } from "../../src/model/summarize.ts";
 
 const asked = { system: "Summarise.", prompt: "A long talk.", maxOutputTokens: 100, limitMs: 60_000 };
@@ -222,4 +222,13 @@ describe("a real OpenAI-compatible endpoint on localhost", () => {
     await new Promise((resolve) => server?.close(resolve));
     expect(await ask(url)).toMatchObject({ kind: "failed", code: "network", retryable: true });
   });
+});
+
+it("refuses an option that it does not know, and a model without a name", () => {
+  const url = "https://models.example.com/v1";
+  expect(() => openAiCompatible({ url, modelId: "m", window: 5 } as never)).toThrow(
+    /window: no such option.*windowTokens/,
+  );
+  expect(() => openAiCompatible({ url } as never)).toThrow(/invalid_options.*modelId/);
+  expect(openAiCompatible({ url, modelId: "m" }).name).toBe("models.example.com:m");
 });
