@@ -297,7 +297,7 @@ function mustHaveNothingElse(state: SessionState, { name }: StoredConversation, 
   if (leafId === null || !isMissing || places.some(({ id }) => id === leafId)) return;
   throw new PalimpsestError(
     "import_failed",
-    `Session "${state.id}" goes on behind what ${name} has, and does not have all of it. Take a conversation in before anything is said in the session, such as in onStart, or into a session of its own.`,
+    `Something was said in session "${state.id}" before all messages of ${name} were there. Take a conversation in before anything is said in the session, such as in onStart, or into a session of its own.`,
   );
 }
 

@@ -19,6 +19,9 @@ async function inNewAgent(work: (agent: RoomyChat) => Promise<void>): Promise<vo
   await runInDurableObject(stub, async (agent) => work(agent));
 }
 
+/** A line of a file whose message has a time. */
+const said = (at: number, createdAt: unknown): string => JSON.stringify({ ...say(at), metadata: { createdAt } });
+
 const ids = (messages: readonly UIMessage[]): string[] => messages.map(({ id }) => id);
 
 /** The session of our own store, beside the one that the base class keeps. */
@@ -130,6 +133,7 @@ test("a session in which somebody spoke before all was there is refused, and sta
     await session.appendMessage(say(50));
     await expect(session.importFrom(fromSessions(theirs))).rejects.toThrow(/import_failed.*onStart/);
     expect(ids((await session.getView({ apart: true })).messages)).toEqual(["m50"]);
+    expect(await session.forSession("before").importFrom(fromSessions(theirs))).toMatchObject({ inserted: 15 });
     await expect(agent.palimpsest.session().importFrom(fromSessions(theirs))).rejects.toThrow(/host_owns_messages/);
   });
 });
@@ -176,6 +180,57 @@ test("the tables of agents 0.20, as that version wrote them: messages, branches 
   });
 });
 
+// example
+/** The rows of `CREATE TABLE messages (id INTEGER PRIMARY KEY, role TEXT, content TEXT, created_at INTEGER)`, times in milliseconds. */
+function fromMyTable(sql: SqlStorage): StoredConversation {
+  return {
+    name: "the table messages",
+    places: async () => {
+      const rows = sql.exec<{ id: number; created_at: number }>("SELECT id, created_at FROM messages ORDER BY id");
+      let parentId: string | null = null;
+      return rows.toArray().map(({ id, created_at: createdAt }) => {
+        const place = { id: `row-${id}`, parentId, createdAt };
+        parentId = place.id;
+        return place;
+      });
+    },
+    message: async (id) => {
+      const query = "SELECT role, content FROM messages WHERE id = ?";
+      const row = sql.exec<{ role: "user" | "assistant"; content: string }>(query, Number(id.replace("row-", "")));
+      const { role, content } = row.one();
+      return { id, role, parts: [{ type: "text", text: content }] };
+    },
+    summaries: async () => [],
+  };
+}
+// end
+
+test("a table of one's own comes over once, in its order and with its times, and goes on with what is said", async () => {
+  await inNewAgent(async (agent) => {
+    const { sql } = agent.storage;
+    sql.exec("CREATE TABLE messages (id INTEGER PRIMARY KEY, role TEXT, content TEXT, created_at INTEGER)");
+    for (const at of [0, 1, 2])
+      sql.exec(
+        "INSERT INTO messages VALUES (?, ?, ?, ?)",
+        at + 7,
+        at % 2 === 0 ? "user" : "assistant",
+        `Words ${at}.`,
+        Date.UTC(2025, 0, at + 1),
+      );
+    const session = own(agent);
+    expect(await session.importFrom(fromMyTable(sql))).toMatchObject({ messages: 3, inserted: 3, notes: [] });
+    await session.appendMessage(say(50));
+    expect(await session.importFrom(fromMyTable(sql))).toMatchObject({ messages: 3, inserted: 0 });
+    const path = await session.getHistory();
+    expect(ids(path)).toEqual(["row-7", "row-8", "row-9", "m50"]);
+    expect(path[1]).toMatchObject({ role: "assistant", parts: [{ type: "text", text: "Words 1." }] });
+    const [{ createdAt } = { createdAt: 0 }] = sql
+      .exec<{ createdAt: number }>("SELECT created_at AS createdAt FROM palimpsest_messages WHERE id = 'row-8'")
+      .toArray();
+    expect(createdAt).toBe(Date.UTC(2025, 0, 2));
+  });
+});
+
 test("a message keeps the time at which it was said, where its store or its file has one that can be", async () => {
   await inNewAgent(async (agent) => {
     const { sql } = agent.storage;
@@ -199,7 +254,6 @@ test("a message keeps the time at which it was said, where its store or its file
     expect(timesOf("own").toSorted()).toEqual(["2025-01-02T03:04:05", "2025-01-03T00:00:00", "now"]);
     expect(await own(agent).importFrom(fromLegacyTables(agent.storage))).toMatchObject({ inserted: 0 });
 
-    const said = (at: number, createdAt: unknown) => JSON.stringify({ ...say(at), metadata: { createdAt } });
     const never = [before + 1e12, 1e300, -1, 0.5, "2025-01-02", null];
     const lines = [said(0, Date.UTC(2025, 0, 2)), ...never.map((time, at) => said(at + 1, time))];
     await agent.palimpsest.session("file").importTranscript(lines.join("\n"));

@@ -16,6 +16,7 @@ test.each([
   ["docs/recall.md", "test/recall/looking-back.test.ts", "example", "session.recall"],
   ["docs/recall.md", "test/embeddings/embeddings.test.ts", "example of a model", "embeddings"],
   ["docs/recall.md", "test/embeddings/embeddings.test.ts", "example", "byMeaning"],
+  ["docs/transcripts.md", "test/sessions-source/import-from.test.ts", "example", "fromMyTable"],
 ])("%s shows what %s runs as its %s", (page, file, mark, named) => {
   const examples = [...read(file).matchAll(new RegExp(`// ${mark}\\n([^]*?)\\n *// end`, "g"))];
   expect(examples.map(([code]) => code).join("")).toContain(named);
