@@ -10,20 +10,25 @@ import { textPart } from "../steps/message/message.ts";
 import { supportedUrls, withLoaded } from "./links.ts";
 import { nameOf, readable } from "./readable.ts";
 import { withFiles } from "./taken-files.ts";
+import { withoutUnfitCalls } from "./unfit-calls.ts";
 
 type Middleware = Required<Pick<LanguageModelMiddleware, "overrideSupportedUrls" | "wrapGenerate" | "wrapStream">>;
 
 /** Refusals of a request's content. One for its size may end when the files are gone. */
 const STATUSES = new Set([400, 404, 413, 415, 422]);
 
+type Mend = (message: ModelMessage) => ModelMessage;
+
 /** What a refusal names, and the message without it. */
-const MENDS: readonly (readonly [named: RegExp, mend: (message: ModelMessage) => ModelMessage])[] = [
+const MENDS: readonly (readonly [named: RegExp, mend: Mend])[] = [
   [/encrypted|signature|thinking|reasoning|\bitem\b|container|\w_tool_(?:use|result)/i, withoutOwn],
   [
     /image|picture|vision|multi-?modal|modalit|\bfile|pdf|document|audio|video|media|content must be|download|fetch/i,
     withoutFiles,
   ],
 ];
+/** A gateway may take no calls of the history in a request without tools, as LiteLLM does before Bedrock. No name of a model tells of it. */
+const WANTS_TOOLS = /without .?tools|must define tools|toolConfig field must/i;
 
 /**
  * Middleware for any model of a long conversation.
@@ -44,20 +49,23 @@ async function orMended<Params extends { readonly prompt: readonly object[] }, A
   try {
     return await ask(params);
   } catch (error) {
-    const prompt = mended(params.prompt as readonly ModelMessage[], error);
+    const prompt = await mended(params.prompt as readonly ModelMessage[], error);
     if (prompt === null) throw error;
     return ask({ ...params, prompt });
   }
 }
 
 /** Null where nothing in the prompt is what the refusal names. */
-function mended(prompt: readonly ModelMessage[], error: unknown): readonly ModelMessage[] | null {
+async function mended(prompt: readonly ModelMessage[], error: unknown): Promise<readonly ModelMessage[] | null> {
   const { statusCode, message, responseBody } = Object(error) as Record<string, unknown>;
   // An address has words of its own.
   const text = `${String(message)} ${String(responseBody)}`.replaceAll(/https?:[^\s"]+/g, "");
-  const mends = STATUSES.has(Number(statusCode)) ? MENDS.filter(([named]) => named.test(text)) : [];
-  const changed = prompt.map((each) => mends.reduce((before, [, mend]) => mend(before), each));
-  return changed.every((each, at) => each === prompt[at]) ? null : changed;
+  if (!STATUSES.has(Number(statusCode))) return null;
+  const mends = MENDS.filter(([named]) => named.test(text));
+  const each = prompt.map((message) => mends.reduce((before, [, mend]) => mend(before), message));
+  // Bedrock's own package takes none either.
+  const changed = WANTS_TOOLS.test(text) ? await withoutUnfitCalls(each, "bedrock", {}) : each;
+  return changed.length === prompt.length && changed.every((message, at) => message === prompt[at]) ? null : changed;
 }
 
 function withoutFiles(message: ModelMessage): ModelMessage {

@@ -121,7 +121,9 @@ function inWords(messages: readonly ModelMessage[], told: Told): ModelMessage[] 
     return content.length === 0 ? [] : [{ ...message, content } as unknown as ModelMessage];
   });
   // What the step goes on from is the assistant's own words now, and a request ends with the user.
-  return shown.at(-1)?.role === "assistant" ? [...shown, { role: "user", content: GO_ON }] : shown;
+  return shown.at(-1)?.role === "assistant"
+    ? [...shown, { role: "user", content: [{ type: "text", text: GO_ON }] }]
+    : shown;
 }
 
 function partsOf({ content }: ModelMessage): readonly Fields[] {

@@ -134,6 +134,29 @@ test.each<[string, "anthropic" | "openai", boolean, object]>([
   for (const said of ["I look.", "Rye.", "Five."]) expect(bodies[1]).toContain(said);
 });
 
+test("calls of the history become words where a gateway refuses them without tools", async () => {
+  const { bodies, model } = refusing(
+    400,
+    "litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` param specified.",
+  );
+  const messages = [
+    { role: "user", content: "Read." },
+    {
+      role: "assistant",
+      content: [{ type: "tool-call", toolCallId: "c1", toolName: "read", input: { path: "oats" } }],
+    },
+    {
+      role: "tool",
+      content: [
+        { type: "tool-result", toolCallId: "c1", toolName: "read", output: { type: "text", value: "Rolled." } },
+      ],
+    },
+  ] as unknown as ModelMessage[];
+  expect((await generateText({ model, messages, maxRetries: 0 })).text).toBe("A plate.");
+  expect(bodies.map((body) => body.includes("tool_calls"))).toEqual([true, false]);
+  expect(bodies[1]).toMatch(/Call of tool read.*oats.*Result of tool read.*Rolled/);
+});
+
 const link = (name: string, mediaType = "image/png") => ({
   type: "file" as const,
   mediaType,
