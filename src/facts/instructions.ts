@@ -270,6 +270,8 @@ function isSame(one: string, other: string): boolean {
 /** Characters that a model changes when it quotes: marks of Markdown, quotation marks, dashes and blanks. Others are not seen. */
 const CHANGED = /[\s*_`#>"'“”„‟‘’‚‛«»‹›「」『』‐‑–—-]+/gu;
 const UNSEEN = /\p{Default_Ignorable_Code_Point}/gu;
+/** Within a word. A model puts it right. */
+const APOSTROPHE = /(?<=\p{L})['’](?=\p{L})/gu;
 /** A character with its accents, or a syllable of Hangul in its letters. */
 const CLUSTER = /[\u1100-\u115f]+[\u1160-\u11ff]*|\P{M}\p{M}*|\p{M}+/gu;
 const LAST_STOP = /[.,;:!。、！]$/u;
@@ -279,7 +281,7 @@ function flatten(text: string): string {
 }
 
 function plain(text: string): string {
-  const seen = normalForm(text, "NFC").replaceAll(UNSEEN, "");
+  const seen = normalForm(text, "NFC").replaceAll(UNSEEN, "").replaceAll(APOSTROPHE, "");
   return seen.replaceAll(CHANGED, " ").toLowerCase().replaceAll("ς", "σ");
 }
 
@@ -294,8 +296,9 @@ interface Plain {
 function plainText(text: string): Plain {
   const [from, to]: [number[], number[]] = [[], []];
   const flat: string[] = [];
+  const unseen = new Set(Array.from(text.matchAll(APOSTROPHE), ({ index }) => index));
   for (const { 0: cluster, index } of text.matchAll(CLUSTER)) {
-    const written = plain(cluster);
+    const written = unseen.has(index) ? "" : plain(cluster);
     if (written === " " && (flat.at(-1) ?? " ") === " ") continue;
     if (written !== "") flat.push(written);
     for (let each = 0; each < written.length; each++) {

@@ -55,6 +55,7 @@ describe("an instruction is taken where its words stand in a message of the user
     ["with another dash", "no deploys – ever – on Fridays", '"no deploys - ever - on Fridays" [#1]'],
     ["without a dash", "answer in well-formed lines", '"answer in well formed lines" [#1]'],
     ["with another apostrophe", "don’t use npm", '"don\'t use npm" [#1]'],
+    ["with an apostrophe put right", "dont use npm, its slow", "\"don't use npm, it's slow\" [#1]"],
     ["without its full stop", "Keep the titles short.", '"Keep the titles short" [#1]'],
     ["over a line break", "keep the titles\n  short in lists", '"keep the titles short in lists" [#1]'],
     ["over the marks of a quotation", "> keep the titles\n> short", '"keep the titles short" [#1]'],
