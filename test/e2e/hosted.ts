@@ -26,7 +26,7 @@ export function hostedTests(stageOf: () => Stage): void {
     const page = await stage.visit("#session?agent=demo&id=closed", {
       before: (page) => asHosted(page, (method) => WATCHED.has(method)),
     });
-    await page.getByText("The agent does not open the conversation to the page.").waitFor();
+    await page.getByText("This agent does not open the conversation to the page.").waitFor();
     await page.getByText("The threshold is", { exact: false }).first().waitFor();
     expect(await page.getByText('clients: ["getView"]').count()).toBe(1);
     for (const text of ["Could not read", "nothing was said", "Begin below"]) {
