@@ -10,7 +10,7 @@ export class ChatAgent extends withCompaction(Agent) {
   @callable()
   async say(text: string): Promise<number> {
     await this.session.appendMessage({ id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] });
-    const { messages, tokens } = await this.session.getView(); // pass `messages` to your model
+    const { messages, tokens } = await this.session.getView(); // UIMessages: convertToModelMessages for your model
     console.log(`${messages.length} messages, some ${tokens} tokens`);
     return tokens;
   }

@@ -257,6 +257,12 @@ export interface TakenIn {
 
 export async function takeIn(state: SessionState, source: StoredConversation): Promise<TakenIn> {
   state.stored.assertOwnsMessages();
+  if (typeof source?.places !== "function") {
+    throw new PalimpsestError(
+      "invalid_input",
+      "importFrom takes a store, such as fromSessions(…) or fromLegacyTables(…), or one of your own with places, message and summaries.",
+    );
+  }
   const places = await source.places();
   mustHaveNothingElse(state, source, places);
   const notes: string[] = [];

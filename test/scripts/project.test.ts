@@ -282,6 +282,16 @@ describe("init, beside other classes", () => {
 });
 
 describe("doctor", () => {
+  test("a session of agents 0.20 is named with the page that leads from it, and its threshold is none of ours", () => {
+    const folder = folderOf({
+      "wrangler.json": bound("Ada"),
+      "a.ts":
+        'import { Agent } from "agents";\nimport { Session } from "agents/experimental/memory/session";\nexport class Ada extends Agent {\n  session = Session.create(this).compactAfter(40_000);\n}\n',
+    });
+    expect(wrongIn(folder)).toEqual(expect.arrayContaining(["a.ts", "threshold"]));
+    expect(examineProject(folder, paint).lines.join("\n")).toContain("docs/from-agents-0.20.md");
+  });
+
   test("before the package is installed, it says the install lines of the page, by the AI SDK that is there", () => {
     const page = read(ROOT, "docs/ai-chat.md");
     const [, section = ""] = /^## Into Cloudflare's starter$([\s\S]*?)^## /m.exec(page) ?? [];

@@ -135,6 +135,7 @@ test("a session in which somebody spoke before all was there is refused, and sta
     expect(ids((await session.getView({ apart: true })).messages)).toEqual(["m50"]);
     expect(await session.forSession("before").importFrom(fromSessions(theirs))).toMatchObject({ inserted: 15 });
     await expect(agent.palimpsest.session().importFrom(fromSessions(theirs))).rejects.toThrow(/host_owns_messages/);
+    await expect(session.importFrom({} as never)).rejects.toThrow(/invalid_input.*fromLegacyTables/);
   });
 });
 

@@ -10,6 +10,9 @@ import {
   PAGES,
   readManifest,
   readProject,
+  SDK_SESSIONS,
+  sdkSessionsIn,
+  SESSIONS_OF_0_20,
   WORKFLOW_BINDING,
   type Project,
 } from "./project.ts";
@@ -125,7 +128,13 @@ const NO_THRESHOLD = /\bcompactAfter\(\s*(?:-\s*[\d_]+|0(?![\d._])|"(?!auto")[^"
 
 function* examineSources(project: Project): Iterable<Finding> {
   const { sources, config } = project;
-  const code = sources.map(({ text }) => text).join("\n");
+  const old = sources.filter(({ text }) => sdkSessionsIn(text) === SESSIONS_OF_0_20);
+  for (const { path } of old) {
+    const found = `it imports ${SESSIONS_OF_0_20}, which agents no longer has`;
+    yield { check: path, state: "wrong", found, advice: `${SDK_SESSIONS[SESSIONS_OF_0_20]} leads from there.` };
+  }
+  // Sessions of agents 0.20 have a compactAfter of their own.
+  const code = sources.flatMap((each) => (old.includes(each) ? [] : [each.text])).join("\n");
   if (!/\bcompactAfter\b/.test(code)) {
     const advice = "Say when to compact: session.compactAfter(), or compaction = compactAfter().";
     yield { check: "threshold", state: "wrong", found: "no source calls compactAfter", advice };

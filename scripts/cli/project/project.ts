@@ -174,9 +174,12 @@ export const PLAIN_OBJECT = "DurableObject";
 /** Where a project has the package's pages. */
 export const PAGES = "node_modules/palimpsest/docs";
 
+/** The module that agents 0.24 and later do not have. */
+export const SESSIONS_OF_0_20 = "agents/experimental/memory/session";
+
 /** Modules of the SDK that keep a conversation, and the page for each. */
 export const SDK_SESSIONS: Readonly<Record<string, string>> = {
-  "agents/experimental/memory/session": `${PAGES}/from-agents-0.20.md`,
+  [SESSIONS_OF_0_20]: `${PAGES}/from-agents-0.20.md`,
   "agents/sessions": `${PAGES}/agents-sessions.md, or ${PAGES}/from-agents-sessions.md to leave them,`,
 };
 
