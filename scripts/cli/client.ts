@@ -102,7 +102,8 @@ async function askForTicket({ url, agent, name, secret }: Target): Promise<Admis
     headers: { Accept: "application/json", ...(secret !== null && { Authorization: `Bearer ${secret}` }) },
   }).catch((error: unknown) => {
     const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    const advice = "Start one with `npx wrangler dev`, or give its address with --url: `vite dev` has a port of its own.";
+    const advice =
+      "Start one with `npx wrangler dev`, or give its address with --url: `vite dev` has a port of its own.";
     throw new CommandFailure(EXIT.unreachable, `No Worker answers at ${url.href} (${why}). ${advice}`);
   });
   const said = await answer.text();

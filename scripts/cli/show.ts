@@ -74,7 +74,10 @@ export function showMessages(
   { messages, tokens }: { readonly messages: readonly UIMessage[]; readonly tokens: number },
   { paint, whole }: { readonly paint: Paint; readonly whole: boolean },
 ): string[] {
-  if (messages.length === 0) return ["Nothing was said yet."];
+  if (messages.length === 0)
+    return [
+      "Nothing was said here yet. Where something was, look at --agent and --session: an unknown name is a new one.",
+    ];
   const summaries = messages.filter(isSummary).length;
   const told = `${plural(messages.length, "message")} of some ${count(tokens)} tokens, ${summaries === 1 ? "1 summary" : `${summaries} summaries`} among them`;
   const lines = messages.flatMap((message) => {

@@ -35,7 +35,9 @@ describe("show", () => {
     expect(second).toMatch(/^user\nIt began here\./);
     expect(second).not.toContain("And here it ends.");
     expect(show([said("user", LONG)], true)).toContain("And here it ends.");
-    expect(show([])).toBe("Nothing was said yet.");
+    expect(show([])).toBe(
+      "Nothing was said here yet. Where something was, look at --agent and --session: an unknown name is a new one.",
+    );
   });
 
   test("a call is printed with what it was given and what came back, and without an arrow where nothing did", () => {
