@@ -9,19 +9,15 @@
  * that ends with a cut-off answer gets one message more.
  */
 import type { PrepareStepContext, Think, TurnContext } from "@cloudflare/think";
-import type { ModelMessage, ToolSet } from "ai";
+import type { ModelMessage } from "ai";
 import type { Session } from "../agent/sessions/session.ts";
 import { compactedTurn, type CompactedTurn, type HostTurn } from "../sessions-source/turn.ts";
 import type { ConvertDataPart } from "../turn/data-parts.ts";
-import { forModel } from "../turn/readable.ts";
 import { keepLostFilesAway, leafOfTurn } from "./internals.ts";
 
 /** A started turn. Think has one at a time. */
 interface Turn {
   readonly compacted: CompactedTurn;
-  /** The system prompt that the first messages were made for. */
-  readonly system: string;
-  readonly tools: ToolSet;
   /** The messages that Think added behind the view's. Null until it asks for the first step. */
   behind: readonly ModelMessage[] | null;
 }
@@ -75,12 +71,7 @@ async function beginTurn(agent: Think, hooks: TurnHooks, context: TurnContext): 
     truncate,
     finish: (messages) => [...withReminder(messages, text, whole.at(-1)), ...(turn.behind ?? [])],
   };
-  const turn: Omit<Turn, "compacted"> & { compacted: CompactedTurn | null } = {
-    compacted: null,
-    behind: null,
-    system,
-    tools,
-  };
+  const turn: Omit<Turn, "compacted"> & { compacted: CompactedTurn | null } = { compacted: null, behind: null };
   turn.compacted = await compactedTurn(session(), { tools, convertDataPart }, host);
   return turn as Turn;
 }
@@ -98,10 +89,7 @@ async function messagesOfStep(
   const begun = turn.compacted.messages.length;
   if (turn.behind === null) {
     turn.behind = messages.slice(begun);
-    // The author's hook may have changed the system prompt, to which thoughts are bound. And the model may not read what another one made.
-    const isSame = instructions === undefined || instructions === turn.system;
-    const taken = isSame ? await forModel(messages, model, turn.tools) : [];
-    if (taken.length === messages.length && taken.every((message, at) => message === messages[at])) return undefined;
+    // Only the step tells its model, which may not take what another one made. The author's hook may have changed the system prompt.
     return (await turn.compacted.prepareStep({ instructions, model, responseMessages: [] })).messages;
   }
   // Version 6 of the AI SDK does not provide the turn's own messages.

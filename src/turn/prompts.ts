@@ -151,7 +151,12 @@ export class Prompts {
     const { instructions = around.instructions, model = this.#model } = step ?? {};
     const tools = around.tools ?? this.#options.tools;
     const reminded = this.#reminders.put(whole, reminder);
-    return this.#thoughts.bound(await forModel(reminded, model, tools), { instructions, tools });
+    const by = named(model);
+    return this.#thoughts.bound(await forModel(reminded, model, tools), {
+      instructions,
+      tools,
+      model: by === null ? undefined : `${by.provider} ${by.modelId}`,
+    });
   }
 
   /** A provider's count of each step changes the room a little. What is cut must not change with it. */

@@ -11,14 +11,15 @@ import type { ModelMessage } from "ai";
 import { MAX_NAME_CHARS } from "../limits.ts";
 import { jsonText, withoutBytes } from "../steps/message/message.ts";
 import { wellFormed } from "../steps/view/accepted.ts";
-import { madeBy } from "../steps/view/items.ts";
+import { madeBy, withoutKey } from "../steps/view/items.ts";
 import { wantsNineChars, withNineCharIds } from "./nine-char-ids.ts";
 import { contentOf, withItems, withTakenFiles } from "./taken-files.ts";
 import { GO_ON, withoutUnfitCalls } from "./unfit-calls.ts";
 
 const GOOGLE = /google|gemini|vertex/i;
-/** Mistral refuses a thought where its model makes none. Groq and Cerebras know no `reasoning_content`. */
-const NO_THOUGHTS = /groq|cerebras|^mistral\b(?!.*(?:magistral|mistral-(?:small|medium)-(?:latest|[3-9])))/;
+/** Mistral refuses a thought where its model makes none. Groq and Cerebras know no `reasoning_content`, and at Bedrock Claude alone takes one. */
+const NO_THOUGHTS =
+  /groq|cerebras|^\S*bedrock(?!.*(?:claude|arn:))|^mistral\b(?!.*(?:magistral|mistral-(?:small|medium)-(?:latest|[3-9])))/;
 /** They refuse a prompt that ends in the assistant's words, as chat completions do. */
 const USER_ENDS = /claude|bedrock|google|gemini|vertex/;
 const CHAT_COMPLETIONS = /^(?!.*(?:google|vertex|anthropic|bedrock)).*\.chat$|^(?:mistral|groq|deepseek)\b/;
@@ -113,7 +114,9 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
     }
     const isForeign = type === "tool-result" && foreign.has(String(toolCallId));
     return [
-      isForeign ? asText("Result", part, (part["output"] as Fields)["value"]) : marked(part, thinks && !isChat, signs),
+      isForeign
+        ? asText("Result", part, (part["output"] as Fields)["value"])
+        : marked(withOwnSignature(part, provider), thinks && !isChat, signs),
     ];
   };
   const taken = filesOf(provider);
@@ -224,6 +227,15 @@ function withThought(step: object[], isWanted: boolean): object[] {
   return isWanted && types.has("tool-call") && !types.has("reasoning")
     ? [{ ...NOT_KEPT, providerOptions: BY_NOBODY }, ...step]
     : step;
+}
+
+/** Google's own API and Vertex refuse each other's signatures. For a call without one their package sends what stands for it. */
+function withOwnSignature(part: Fields, provider: string): Fields {
+  const providerOptions = Object(part["providerOptions"]) as Fields;
+  const marks = JSON.stringify(providerOptions);
+  const isForeign = /thoughtSignature/.test(marks) && /vertex":/i.test(marks) !== /vertex/.test(provider);
+  if (!/^google\b/.test(provider) || !isForeign) return part;
+  return { ...part, providerOptions: withoutKey(providerOptions, "thoughtSignature") };
 }
 
 /** The part with the mark that stands for a signature, where another model made it. */

@@ -3,7 +3,7 @@
  * no thought is left out before which nothing changed.
  */
 import { generateText, isStepCount, tool, type ToolSet } from "ai";
-import type { MockLanguageModelV4 } from "ai/test";
+import { MockLanguageModelV4 } from "ai/test";
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -17,6 +17,13 @@ import { summaryOf } from "../scripted-model.ts";
 import { signing } from "./signing-provider.ts";
 
 skipRetryDelays();
+
+const counted = { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 };
+const answered = {
+  finishReason: { unified: "stop", raw: undefined } as const,
+  usage: { inputTokens: counted, outputTokens: { total: 5, text: 5, reasoning: 0 } },
+  warnings: [],
+};
 
 const look = (onLook: (n: number) => Promise<unknown> = async () => undefined): ToolSet => ({
   look: tool({
@@ -110,5 +117,48 @@ describe("no request is refused", () => {
       await session.clearMessages();
       expect(rowsOf(storage, "palimpsest_thoughts")).toEqual([]);
     });
+  });
+});
+
+describe("a thought that another vendor's model signed in Anthropic's form", () => {
+  /** The signatures that the provider is sent, after a turn of each model. */
+  const sentTo = async (agent: ReturnType<typeof newAgent>, models: readonly string[]): Promise<string[]> => {
+    let sent: string[] = [];
+    await inside(agent, async (manager) => {
+      for (const modelId of models) {
+        const n = asked++;
+        const model = new MockLanguageModelV4({
+          provider: "anthropic.messages",
+          modelId,
+          doGenerate: async ({ prompt }) => {
+            sent = [...JSON.stringify(prompt).matchAll(/"signature":"([^"]*)"/g)].map(([, by = ""]) => by);
+            const signed = { anthropic: { signature: `${modelId} ${n}` } };
+            return {
+              content: [
+                { type: "reasoning", text: "I look.", providerMetadata: signed },
+                { type: "text", text: `Done ${n}.` },
+              ],
+              ...answered,
+            };
+          },
+        });
+        await turn(manager.getSession("x!100000"), n, { model, tools: look() });
+      }
+    });
+    return sent;
+  };
+  let asked = 0;
+
+  test("is not sent to Claude, also after an eviction, and stays for its maker. Claude's own stay for each", async () => {
+    const agent = newAgent();
+    expect(await sentTo(agent, ["glm-5.2", "claude-opus-5", "claude-sonnet-5"])).toEqual(["claude-opus-5 1"]);
+    await evictDurableObject(agent.stub);
+    expect(await sentTo(agent, ["claude-opus-5"])).toEqual(["claude-opus-5 1", "claude-sonnet-5 2"]);
+    expect(await sentTo(agent, ["glm-5.2"])).toEqual([
+      "glm-5.2 0",
+      "claude-opus-5 1",
+      "claude-sonnet-5 2",
+      "claude-opus-5 3",
+    ]);
   });
 });

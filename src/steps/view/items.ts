@@ -78,10 +78,7 @@ export function withoutItem(part: Part): Part {
   const copy: Record<string, unknown> = { ...part };
   for (const field of FIELDS) {
     const metadata = objectIn(part, field);
-    if (metadata === null) continue;
-    copy[field] = Object.fromEntries(
-      Object.entries(metadata).map(([provider, options]) => [provider, withoutKey(options, ITEM_ID)]),
-    );
+    if (metadata !== null) copy[field] = withoutKey(metadata, ITEM_ID);
   }
   return copy as unknown as Part;
 }
@@ -91,7 +88,12 @@ function objectIn(part: object, field: string): Record<string, unknown> | null {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
 }
 
-function withoutKey(value: unknown, key: string): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
+/** A part's metadata without this key of each provider. */
+export function withoutKey(metadata: object, key: string): object {
+  return Object.fromEntries(
+    Object.entries(metadata).map(([provider, options]: [string, unknown]) => {
+      const { [key]: _left, ...rest } = Object(options) as Record<string, unknown>;
+      return [provider, rest];
+    }),
+  );
 }

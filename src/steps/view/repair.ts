@@ -28,7 +28,7 @@ import {
   type Part,
   type ToolPart,
 } from "../message/message.ts";
-import { acceptedInput, unusedId, wellFormed } from "./accepted.ts";
+import { acceptedId, acceptedInput, unusedId, wellFormed } from "./accepted.ts";
 import { isCopy, isReasoning, itemOf, withoutItems } from "./items.ts";
 
 export interface RepairOptions {
@@ -133,7 +133,7 @@ function cleanSteps(message: UIMessage, slots: readonly PartSlot[], told: Told):
       // Several texts or thoughts of one step may be one item.
       const isAgain = first.place !== place || (known !== undefined && after.type === "custom");
       if (isAgain && toolPart(after) === null && first.text === textOf(after)) return [];
-      isOurs ||= isAgain || isInterrupted(after) || !isCopy(before, after);
+      isOurs ||= isAgain || isInterrupted(after) || !isCopy(before, after) || acceptedId(item) !== item;
       return [after];
     });
     return withoutLastThoughts(isOurs ? withoutItems(parts) : parts);

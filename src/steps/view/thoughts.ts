@@ -3,7 +3,8 @@
  *
  * Newer models sign each thought with all that stood before it: instructions, tools, and every message. Where one of these changed, the request is
  * refused. So what a thought was made on is noted as a digest, and a prompt leaves out the thoughts that have something else before them now. It
- * needs no knowledge of why that changed: a summary, a shortened view, an edit, another branch.
+ * needs no knowledge of why that changed: a summary, a shortened view, an edit, another branch. The note tells too whether another vendor's model
+ * signed the thought in Anthropic's form, because Claude refuses such a signature.
  *
  * Safe because a thought is left out only where the provider would refuse it, and one that nobody noted stays. A thought that is left out
  * changes what stands before the next one, so that goes as well, unless it was made without it. What is compared is what a
@@ -23,7 +24,15 @@ export interface Said {
 export interface Around {
   readonly instructions?: unknown;
   readonly tools?: Readonly<Record<string, { readonly description?: unknown }>> | undefined;
+  /** The provider and the model that are asked. Undefined where the model is not known. */
+  readonly model?: string | undefined;
 }
+
+/** Other vendors' models, which bind no thought. Some have an endpoint of Anthropic's form. */
+const NOT_CLAUDE =
+  /^(?!.*claude).*(?:glm|kimi|moonshot|deepseek|minimax|qwen|mimo|longcat|doubao|gpt|gemini|grok|llama|mistral)/i;
+/** Ends the note of a thought that one of them signed. */
+const THEIRS = " theirs";
 
 /** What each thought was made on, by its mark. Null or missing where nobody noted it. */
 type Known = (mark: string) => string | null | undefined;
@@ -31,10 +40,13 @@ type Known = (mark: string) => string | null | undefined;
 /** Whether each part stays in the prompt. */
 export function staying(said: readonly Said[], around: Around, known: Known): boolean[] {
   let before = beginning(around);
+  const { model = "" } = around;
+  const isClaude = !NOT_CLAUDE.test(model);
   return said.map((each) => {
     const mark = markOf(each.part);
     const made = mark === null ? null : known(mark);
-    if (typeof made === "string" && made !== before) return false;
+    const isRefused = made !== before && (model !== "" || made !== before + THEIRS);
+    if (typeof made === "string" && isClaude && isRefused) return false;
     before = after(before, each);
     return true;
   });
@@ -44,10 +56,11 @@ export function staying(said: readonly Said[], around: Around, known: Known): bo
 export function madeOn(prompt: readonly Said[], around: Around, more: readonly Said[]): Map<string, string> {
   const made = new Map<string, string>();
   if (!more.some(({ part }) => markOf(part) !== null)) return made;
+  const theirs = NOT_CLAUDE.test(around.model ?? "") ? THEIRS : "";
   let before = prompt.reduce(after, beginning(around));
   for (const each of more) {
     const mark = markOf(each.part);
-    if (mark !== null) made.set(mark, before);
+    if (mark !== null) made.set(mark, before + theirs);
     before = after(before, each);
   }
   return made;

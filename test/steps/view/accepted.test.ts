@@ -13,6 +13,7 @@ import { overlayMessageId, parseSyntheticId, RECORD_END } from "../../../src/ste
 import { estimateTokens } from "../../../src/steps/tokens/tokens.ts";
 import type { Part } from "../../../src/steps/message/message.ts";
 import { say, stepStart, text } from "../conversations.ts";
+import { bodyFor } from "./providers/bodies.ts";
 import { tries } from "../../tries.ts";
 import { anyConversation } from "./any-conversation.ts";
 import { refusals } from "./providers/refusals.ts";
@@ -186,6 +187,16 @@ describe("what was stored twice", () => {
     expect(idsOf(shown(turn(random)))).toEqual([random]);
     expect(idsOf(shown(turn("call_0")))).toEqual(["call_0", "call_0__again2"]);
     expect(idsOf(shown([...turn(random), asked("v"), say("c", "assistant", tool(random))]))).toHaveLength(2);
+  });
+
+  test("a step with an id of an item that no provider takes, as gateways give, is sent whole", async () => {
+    const long: Part = { type: "text", text: "One.", ...item(`msg_${"A".repeat(400)}`) };
+    const sent = await bodyFor(
+      "openai",
+      shown([asked("u"), say("a", "assistant", stepStart, reasoning as Part, long)]),
+    );
+    expect(JSON.stringify(sent["input"])).toContain("One.");
+    expect(JSON.stringify(sent["input"])).not.toContain("item_reference");
   });
 
   test("a text of the same item that says something else is sent whole", () => {

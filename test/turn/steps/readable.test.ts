@@ -75,7 +75,7 @@ describe("a file", () => {
   });
 });
 
-test("a thought is not sent to a model of Mistral's that does not think, nor to Groq and Cerebras", () => {
+test("a thought is not sent to a model of Mistral's that does not think, nor to Groq, Cerebras, and models of Bedrock but Claude", () => {
   const thought: ModelMessage[] = [
     {
       role: "assistant",
@@ -87,6 +87,13 @@ test("a thought is not sent to a model of Mistral's that does not think, nor to 
   ];
   for (const provider of ["mistral.chat", "groq.chat", "cerebras.chat"])
     expect(told(thought, provider)).not.toContain("First the ledger.");
+  for (const modelId of ["amazon.nova-2-lite-v1:0", "openai.gpt-oss-120b-1:0", "deepseek.v3-v1:0"])
+    expect(JSON.stringify(readable(thought, of("amazon-bedrock", modelId)))).not.toContain("First the ledger.");
+  for (const modelId of [
+    "us.anthropic.claude-sonnet-4-6",
+    "arn:aws:bedrock:us-east-1:1:application-inference-profile/a",
+  ])
+    expect(readable(thought, of("amazon-bedrock", modelId))[0]).toBe(thought[0]);
   expect(readable(thought, of("mistral.chat", "magistral-medium-latest"))[0]).toBe(thought[0]);
   expect(readable(thought, of("anthropic.messages"))[0]).toBe(thought[0]);
 });
@@ -201,6 +208,36 @@ test("a call of another model is marked for Gemini behind chat completions, and 
   }
   for (const provider of ["google.vertex.chat", "google.generative-ai"])
     expect(readable(client, of(provider, "gemini-3-flash"))[0]).toBe(client[0]);
+});
+
+const signed = (name: string): ModelMessage[] => [
+  {
+    role: "assistant",
+    content: [
+      {
+        type: "tool-call",
+        toolCallId: "c1",
+        toolName: "read",
+        input: {},
+        providerOptions: { [name]: { thoughtSignature: "SIGNED", kept: 1 } },
+      },
+    ],
+  },
+];
+
+test("Google's own API and Vertex are not sent each other's signatures, and each one's own stay", () => {
+  for (const [own, name, other] of [
+    ["google.vertex.chat", "googleVertex", "google.generative-ai"],
+    ["google.generative-ai", "google", "google.vertex.chat"],
+  ] as const) {
+    const calls = signed(name);
+    expect(readable(calls, of(own, "gemini-3-flash"))[0]).toBe(calls[0]);
+    expect(readable(calls, of("gateway", "google/gemini-3-flash"))[0]).toBe(calls[0]);
+    expect(readable(calls, of(other, "gemini-3-flash"))).toMatchObject([
+      { content: [{ providerOptions: { [name]: { kept: 1 } } }] },
+    ]);
+    expect(told(calls, other)).not.toContain("SIGNED");
+  }
 });
 
 const texts = (fields: object): ModelMessage[] => [
