@@ -14,7 +14,7 @@ import { evaluate } from "./size/evaluate.ts";
 import { weigh } from "./size/modules.ts";
 
 /** Each chat with Palimpsest weighs at most so many times the same chat without it. On `Agent` that is the one on `agents/sessions`. The goals are 1.18 and 1.20. */
-const MOST_TIMES = { Agent: 1.24, AIChatAgent: 1.29, Think: 1.15 };
+const MOST_TIMES = { Agent: 1.25, AIChatAgent: 1.3, Think: 1.16 };
 /** The evaluation of its module takes at most so many times as long. The goal is 1.15, and a busy machine measures up to a twentieth more. */
 const MOST_TIMES_START = 1.2;
 /** A file that adds fewer bytes after gzip is not listed. */

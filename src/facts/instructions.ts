@@ -60,7 +60,8 @@ export function readAnswer(text: string, titles: readonly string[] = [], shown?:
   let list: string[] | undefined;
   let before = "";
   const lines = text.split(/\r?\n/).filter((line) => {
-    const title = normalizeTitle(line);
+    // Some models number their headings, or say more in brackets.
+    const title = normalizeTitle(line.replace(/^(#{1,6} )\d{1,2}[.)] /, "$1").replace(/ \([^()]{1,40}\)\s{0,9}$/, ""));
     const own = title === STANDING ? lists.standing : title === ENDED ? lists.ended : undefined;
     const isHeading = own !== undefined || HEADING.test(line.trimEnd());
     if (isHeading || (before.trim() === "" && isProse(line) && list?.some((each) => each.trim() !== ""))) list = own;

@@ -288,6 +288,7 @@ describe("the lists of an answer", () => {
       "### STANDING INSTRUCTIONS:",
       "**Standing instructions**",
       "Standing instructions:",
+      "## 8. Standing Instructions (user)",
     ]) {
       const { summary, standing: found } = readAnswer(
         `## Goal\n- Ship.\n\n${heading}\n${list}\n\n## State\n- Half done.`,
