@@ -261,7 +261,6 @@ const FREE: Readonly<Record<string, readonly string[]>> = {
     "50 and 900 pictures",
     "500, 8 and 5 pictures",
     "an item's id of more than 64 characters",
-    "it loads none with version 7",
   ],
   "docs/options.md": ["| `overheadTokens` | 0 |"],
   "docs/notes.md": ["(0 where there were none)"],
