@@ -5,7 +5,7 @@
 import { generateText, isStepCount, tool, type ToolSet } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { evictDurableObject } from "cloudflare:test";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { keepTurn, type TurnOptions } from "../../src/turn/turn.ts";
 import { inside } from "../agent/inside.ts";
@@ -161,4 +161,28 @@ describe("a thought that another vendor's model signed in Anthropic's form", () 
       "claude-opus-5 3",
     ]);
   });
+});
+
+const item = (itemId: string) => ({ providerMetadata: { openai: { itemId } } });
+
+test("a step whose items OpenAI deletes after 30 days is sent whole from then on, without its thought", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+  try {
+    await inside(newAgent(), async (manager) => {
+      const session = manager.getSession("old!100000");
+      await session.appendMessage({ id: "q", role: "user", parts: [{ type: "text", text: "Look." }] });
+      const reply = [
+        { type: "reasoning" as const, text: "", ...item("rs_1") },
+        { type: "text" as const, text: "Done.", ...item("msg_1") },
+      ];
+      await session.appendMessage({ id: "r", role: "assistant", parts: reply });
+      const shown = async () => (await session.getView()).messages[1]?.parts;
+      expect(await shown()).toEqual(reply);
+      vi.setSystemTime(Date.now() + 31 * 24 * 60 * 60_000);
+      expect(await shown()).toEqual([{ type: "text", text: "Done.", providerMetadata: { openai: {} } }]);
+      expect((await session.getMessage("r"))?.parts).toEqual(reply);
+    });
+  } finally {
+    vi.useRealTimers();
+  }
 });

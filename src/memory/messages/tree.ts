@@ -31,7 +31,7 @@ export class Tree {
   readonly sql: Statements;
   readonly contents: Contents;
   readonly #fingerprints: Fingerprints;
-  readonly #now: () => number;
+  readonly now: () => number;
   /** Rises with every write that invalidates open cursors and cached totals. */
   #epoch = 0;
   /** The rows from which on something changed, and the epoch since then. Both rise from entry to entry. */
@@ -49,7 +49,7 @@ export class Tree {
     this.sql = sql;
     this.sessionId = sessionId;
     this.contents = contents ?? new StoredContents(sql, sessionId);
-    this.#now = now;
+    this.now = now;
     this.#fingerprints = new Fingerprints(sql, sessionId);
   }
 
@@ -145,9 +145,9 @@ export class Tree {
   }
 
   /** Stores a message under a row of this session, or as a root. Returns its `seq`. */
-  insert(encoded: Encoded, parentSeq: number | null, createdAt = this.#now()): number {
+  insert(encoded: Encoded, parentSeq: number | null, createdAt = this.now()): number {
     const top = this.#loadTop();
-    if (!top.stored) this.sql.insertSession(this.sessionId, this.#now());
+    if (!top.stored) this.sql.insertSession(this.sessionId, this.now());
     const seq = top.next;
     const branch = parentSeq === (top.newest?.seq ?? null) ? 0 : 1;
     this.write(encoded, { seq, parentSeq, branch, createdAt });

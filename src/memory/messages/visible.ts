@@ -4,6 +4,7 @@
 import type { UIMessage } from "ai";
 import { type Outline, type OutlineRow, type Span, WHOLE_MESSAGE } from "../../steps/plan/outline.ts";
 import { repairMessages } from "../../steps/view/repair.ts";
+import { withoutAllItems } from "../../steps/view/items.ts";
 import { asChanged } from "../../steps/view/view.ts";
 import { sliceMessage } from "../../steps/message/message.ts";
 import { besideEarlier, withoutDocuments } from "../../facts/fact.ts";
@@ -72,6 +73,9 @@ export interface ViewReading {
   readonly as?: ((message: UIMessage) => UIMessage) | undefined;
 }
 
+/** OpenAI and xAI delete an item after 30 days, and then refuse a request that refers to it. */
+const ITEMS_MS = 29 * 24 * 60 * 60_000;
+
 export function readView(
   tree: Tree,
   start: Place | null,
@@ -80,7 +84,11 @@ export function readView(
   const options = { content: true, ...(overlays !== undefined && { overlays }) } as const;
   const walked = start === null ? [] : [...walkView(tree, start, options)].toReversed();
   const elements = walked.map(viewElement);
-  const messages = elementMessages(tree, walked);
+  const kept = tree.now() - ITEMS_MS;
+  const messages = elementMessages(tree, walked).map((message, at) => {
+    const element = walked[at];
+    return element?.kind === "message" && element.row.createdAt < kept ? withoutAllItems(message) : message;
+  });
   const last = walked.findLastIndex(({ kind }) => kind === "overlay");
   const element = walked[last];
   if (leavesOut !== undefined && element?.kind === "overlay")

@@ -5,7 +5,8 @@
  * before it and what followed the reasoning. So a step that differs from the provider's is sent as words of our own: without ids, and
  * without the reasoning that has one.
  */
-import { toolName, toolPart, type Part } from "../message/message.ts";
+import type { UIMessage } from "ai";
+import { messageSteps, toolName, toolPart, type Part } from "../message/message.ts";
 
 const FIELDS = ["providerMetadata", "callProviderMetadata", "resultProviderMetadata"] as const;
 const ITEM_ID = "itemId";
@@ -42,6 +43,12 @@ export function withoutItems(parts: Part[]): Part[] {
   return parts
     .filter((part) => (!isReasoning(part) && part.type !== "custom") || itemOf(part) === null)
     .map(withoutItem);
+}
+
+/** The message with each step as words of our own, for items that are gone. The same message where it has none. */
+export function withoutAllItems(message: UIMessage): UIMessage {
+  if (message.parts.every((part) => itemOf(part) === null)) return message;
+  return { ...message, parts: messageSteps(message).flatMap((step) => withoutItems([...step])) };
 }
 
 /** The parts of one step after a change of each, as the provider's where its copy still says the same. */
