@@ -268,7 +268,8 @@ export class Triggers implements RunTrigger {
 
   #findQuiet(sessionId: string, { leafId, policy, view, cause }: Omit<DueView, "continues">): Waiting | null {
     const last = this.#core.runs.latestEnded(sessionId);
-    const quiet = findQuiet(last, policy, { ...view, cause });
+    const { when } = this.#core.settings.get(sessionId);
+    const quiet = findQuiet(last, policy, { ...view, cause, hardTokens: when?.hardTokens });
     const history = this.#core.memory.session(sessionId);
     const isOver = quiet !== null && cause !== "messages" && leafId === history.leafId();
     return isOver && hasLeftTail(history, last, { policy, tokens: view.tokens }) ? null : quiet;
@@ -305,7 +306,7 @@ export class Triggers implements RunTrigger {
   }
 
   measureAfresh(sessionId: string): void {
-    const { policy } = this.#core.settings.get(sessionId);
+    const { policy, when } = this.#core.settings.get(sessionId);
     const last = this.#core.runs.latestEnded(sessionId);
     this.#nothingUpTo.delete(sessionId);
     if (policy === null) return;
@@ -317,7 +318,7 @@ export class Triggers implements RunTrigger {
       if (left < tokensBefore) this.#core.runs.change(id, { tokensBefore: left });
     }
     if (last === null) return;
-    const isTokensLess = quietUpTo(last, policy) > tokens + policy.minSpanTokens;
+    const isTokensLess = quietUpTo(last, policy, when?.hardTokens) > tokens + policy.minSpanTokens;
     const { messages } = history.size();
     const isFewer = (last.settledMessages ?? 0) > messages + (messageShares(policy)?.span ?? 0);
     if (isTokensLess || isFewer) {
@@ -462,13 +463,13 @@ function atWork({ id, state }: LiveRun): Waiting {
 function findQuiet(
   last: EndedRun | null,
   policy: Policy,
-  { tokens, messages, cause }: JudgedSize & { cause: Cause },
+  { tokens, messages, cause, hardTokens }: JudgedSize & { cause: Cause; hardTokens: number | undefined },
 ): Waiting | null {
   if (last === null) return null;
   const [upTo, size, unit] =
     cause === "messages"
       ? [quietUpToMessages(last, policy), messages, "messages"]
-      : [quietUpTo(last, policy), tokens, "tokens"];
+      : [quietUpTo(last, policy, hardTokens), tokens, "tokens"];
   if (size > upTo) return null;
   return waitFor(
     whyQuiet(last.outcome),
@@ -496,12 +497,25 @@ function hasLeftTail(
 }
 
 /** The view's size up to which a finished run keeps the trigger quiet. */
-function quietUpTo(last: EndedRun, policy: Policy): number {
+function quietUpTo(last: EndedRun, policy: Policy, hardTokens: number | undefined): number {
   if (last.settledTokens !== null) return last.settledTokens + policy.minSpanTokens;
   const { outcome } = last;
   // The base is the size after a summary, or otherwise the size that the run looked at, so appends during the run count as growth.
   const settled = outcome.kind === "applied" ? outcome.tokensAfter : last.tokensBefore;
-  return mayFollow(last) ? 0 : settled + policy.minSpanTokens * requiredSpans(last);
+  const growth = policy.minSpanTokens * requiredSpans(last);
+  return mayFollow(last) ? 0 : settled + Math.max(growth, growthOver(last, policy, hardTokens));
+}
+
+/**
+ * The growth after a summary that left the view over its threshold, as it does where instructions and tools alone are over it. As much as
+ * after another summary, so that runs are as few. A view under the hard line may grow up to it.
+ */
+function growthOver({ outcome, path, only }: EndedRun, { thresholdTokens }: Policy, hardTokens = 0): number {
+  if (outcome.kind !== "applied" || path === "function" || only !== undefined) return 0;
+  const { tokensAfter } = outcome;
+  if (tokensAfter <= thresholdTokens) return 0;
+  const half = Math.floor(thresholdTokens / 2);
+  return tokensAfter < hardTokens ? Math.min(half, hardTokens - tokensAfter) : half;
 }
 
 /** Like {@link quietUpTo}, in messages. So a run that cannot lower their number is not followed by one at each append. */

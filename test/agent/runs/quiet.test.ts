@@ -210,3 +210,22 @@ function read(id: string, tokens: number): UIMessage {
   const call = { toolCallId: id, state: "output-available", input: {}, output } as const;
   return { id, role: "assistant", parts: [{ type: "tool-read", ...call }] };
 }
+
+/** Runs of 60 turns at a threshold of 8,000, with so many tokens of instructions and tools. */
+async function runsBeside(unseen: number): Promise<number> {
+  const { agent, stub } = await withPolicy(sound, {}, 8_000);
+  for (let n = 0; n < 120; n += 2) {
+    await agent.appendAll({ messages: talk(n, n + 2) });
+    await runInDurableObject(stub, async (instance: PalimpsestAgent) => {
+      const session = Session.create(instance);
+      const { tokens } = await session.getView();
+      await session.recordUsage({ inputTokens: tokens + unseen, outputTokens: 20, viewTokens: tokens });
+    });
+    await settle(agent);
+  }
+  return (await settle(agent)).length;
+}
+
+test("instructions and tools over the threshold cost a few runs more, and not one at every turn", async () => {
+  expect(await runsBeside(30_000)).toBeLessThanOrEqual((await runsBeside(0)) + 3);
+});
