@@ -3,13 +3,14 @@
  *
  * - An id has 1 to 64 of the characters A-Z a-z 0-9 _ - (Anthropic, OpenAI, Bedrock).
  * - A name has the same, and begins with a letter or `_` (Gemini).
- * - An input is an object (Anthropic, Bedrock).
+ * - An input is an object (Anthropic, Bedrock), of at most 1,048,576 characters (OpenAI).
  * - A text is well formed, because strict parsers refuse a request with half a surrogate pair.
  *
  * One value in, its accepted form out, and the same value where it is accepted. Each form depends on the value alone. So it is the same in
  * every view, and the prefix of a prompt stays.
  */
-import { hashId } from "../message/message.ts";
+import { cutMiddle } from "../draft/render.ts";
+import { hashId, jsonText, textLength } from "../message/message.ts";
 
 const ID = /^[\w-]{1,64}$/;
 const NAME = /^[a-z_][\w-]{0,63}$/i;
@@ -26,6 +27,10 @@ const MARKED = /__again\d+$/;
 const NAMELESS = "unnamed_tool";
 /** The field of an input that is no object. */
 const INPUT_FIELD = "input";
+
+/** Characters of a call's input that OpenAI takes, with some reserve, and of what is sent of a longer one, each of which JSON may write as six. */
+const MOST_INPUT_CHARS = 1_000_000;
+const INPUT_CHARS = 150_000;
 
 export function acceptedId(id: string): string {
   return ID.test(id) ? id : markable(id);
@@ -64,6 +69,10 @@ export function acceptedName(name: string): string {
 export function acceptedInput(input: unknown): unknown {
   const value = typeof input === "string" ? parsed(input) : input;
   if (value === undefined || value === null) return {};
+  if (textLength(value) > INPUT_CHARS) {
+    const told = jsonText(value);
+    if (told.length > MOST_INPUT_CHARS) return { [INPUT_FIELD]: cutMiddle(told, INPUT_CHARS) };
+  }
   return isRecord(value) ? value : { [INPUT_FIELD]: value };
 }
 

@@ -213,6 +213,14 @@ describe("what was stored twice", () => {
   });
 });
 
+test("a call of more characters than OpenAI takes is sent with both ends of its input, in each view the same", async () => {
+  const long = tool("call_1", { input: { path: `a${' "'.repeat(800_000)}b` } });
+  const view = await accepted([asked("u"), say("a", "assistant", stepStart, long), asked("v")]);
+  const call = partsOf(view).find((part) => part.type === "tool-read");
+  expect(JSON.stringify(call).length).toBeLessThan(1_000_000);
+  expect(JSON.stringify(call)).toMatch(/path.*b/);
+});
+
 test("half a surrogate pair is sent nowhere", async () => {
   const call = tool("c1", { input: { p: "\ude00", "\ud83d": 1 }, output: ["x\ud83d", { deep: "\ude00y" }] });
   const failed = tool("c2", { state: "output-error", output: undefined, errorText: "\ud83d" });
