@@ -100,13 +100,17 @@ async function readPrompt(request: IncomingMessage): Promise<{ prompt: ParsedPro
   return { prompt, model };
 }
 
-/** A small summary with every requested section, so that it passes the audit. For notes it returns the section that grows by a line. */
-function summaryOf({ kind, sections, previous }: ParsedPrompt, key: string, said: string): string {
+/** A small summary with every requested section and some words of its source, so that it passes the audit. For notes it returns the section that grows by a line. */
+function summaryOf({ kind, sections, previous, transcript, drafts }: ParsedPrompt, key: string, said: string): string {
   if (kind === "notes") {
     const before = previous?.match(/^- Seen: .+$/gm) ?? [];
     return [`## ${sections[0]?.title}`, ...before, `- Seen: ${key}`].join("\n");
   }
-  return sections.map(({ title }, index) => `## ${title}\n${index === 0 ? `- ${said}` : "None."}`).join("\n");
+  const heard = (drafts[0] ?? transcript ?? "")
+    .match(/\b[a-z]{4,}\b/g)
+    ?.slice(0, 4)
+    .join(" ");
+  return sections.map(({ title }, at) => `## ${title}\n${at === 0 ? `- ${heard}. ${said}` : "None."}`).join("\n");
 }
 
 function completion(content: string): object {

@@ -112,7 +112,8 @@ export function withoutEmptySections(markdown: string): string {
     if (own.search(/[^#]/) < next.search(/[^#]/)) isTelling[at] ||= isTelling[at + 1] === true;
   }
   const telling = sections.filter((section, at) => isTelling[at]);
-  return (telling.length === 0 ? sections.slice(0, 2) : telling)
+  const shown = telling.length > 0 ? telling : sections.filter((lines) => lines.join("").trim() !== "").slice(0, 1);
+  return shown
     .map((lines) => lines.join("\n"))
     .join("\n")
     .trimEnd();
