@@ -30,7 +30,7 @@ const PNPM = "10.34.8";
 /** Think imports it for scripts of skills. */
 const JUST_BASH = "^3.0.1";
 /** Most bytes of the unpacked package without its Markdown files, their pictures, the examples and the page, and of the page's files. */
-const MOST_BYTES = 1_075_000;
+const MOST_BYTES = 1_095_000;
 const MOST_PAGE_BYTES = 1_200_000;
 /** Longest time of one command (ms). A machine that runs other work is slow. */
 const MOST_MS = 300_000;

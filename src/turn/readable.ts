@@ -136,9 +136,27 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
   });
   const sent = [...withTakenFiles(shown, provider, modelId), ...goingOn(shown, { provider, modelId })];
   const isParted = !/claude|arn:/.test(name) && (isChat || provider.includes("bedrock"));
+  const isApart = /bedrock.*(?:llama|mi[sx]tral)/.test(name);
   return (isChat ? sent.map(asOneText) : sent).flatMap((message, at) =>
-    isParted && message.role === "user" && sent[at - 1]?.role === "tool" ? [NOTED, message] : [message],
+    isParted && message.role === "user" && sent[at - 1]?.role === "tool"
+      ? [NOTED, message]
+      : isApart
+        ? wordsApart(message)
+        : [message],
   );
+}
+
+/** Some of Bedrock's models take no words beside a call. */
+function wordsApart(message: ModelMessage): ModelMessage[] {
+  const { role, content } = message;
+  if (role !== "assistant" || typeof content === "string") return [message];
+  const [calls, words] = [true, false].map((isCall) => content.filter(({ type }) => (type === "tool-call") === isCall));
+  if (calls?.length === 0 || words?.length === 0) return [message];
+  return [
+    { role, content: words ?? [] },
+    { role: "user", content: GO_ON },
+    { role, content: calls ?? [] },
+  ];
 }
 
 /**
@@ -197,13 +215,19 @@ function filesOf(provider: string): (part: Fields) => object {
       return text === undefined ? lineFor(part) : textOf(`File ${nameOf(part)}:\n\n${text}`);
     }
     if (!isBedrock || isPicture || typeof filename !== "string") return part;
-    // The package sends these characters of a name, without its ending.
-    const stem = filename.replace(/\.[^.]*$/, "").replaceAll(/[^a-zA-Z\d\s\-()[\]]/g, "");
+    const stem = sentName(filename.replace(/\.[^.]*$/, "").replaceAll(".", "-")) || "document";
     let name = stem;
-    for (let n = 2; names.has(name); n++) name = `${stem}-${n}`;
+    for (let n = 2; names.has(name); n++) name = `${stem.slice(0, 190)}-${n}`;
     names.add(name);
-    return name === stem ? part : { ...part, filename: name };
+    return name === sentName(filename) ? part : { ...part, filename: name };
   };
+}
+
+/** What Bedrock's package sends of a document's name. Bedrock takes no name twice. */
+function sentName(filename: string): string {
+  const [stem = ""] = filename.split(".");
+  const plain = stem.replaceAll(/\s+/g, " ").replaceAll(/[^a-zA-Z\d ()[\]-]/g, "");
+  return plain.trim().slice(0, 200).trim();
 }
 
 /** Whether the provider reaches the file: by its own id of it, or where the file lies in its own cloud. A package refuses the prompt otherwise. */

@@ -165,6 +165,14 @@ describe("a thought that another vendor's model signed in Anthropic's form", () 
 
 const item = (itemId: string) => ({ providerMetadata: { openai: { itemId } } });
 
+const search = {
+  type: "tool-web_search",
+  state: "output-available",
+  providerExecuted: true,
+  input: {},
+  output: { action: { type: "search", query: "oats" } },
+} as const;
+
 test("a step whose items OpenAI deletes after 30 days is sent whole from then on, without its thought", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   try {
@@ -173,13 +181,17 @@ test("a step whose items OpenAI deletes after 30 days is sent whole from then on
       await session.appendMessage({ id: "q", role: "user", parts: [{ type: "text", text: "Look." }] });
       const reply = [
         { type: "reasoning" as const, text: "", ...item("rs_1") },
+        { ...search, toolCallId: "ws_0739e6fd5510ad7d006a7ac6eb0ba881" },
         { type: "text" as const, text: "Done.", ...item("msg_1") },
       ];
       await session.appendMessage({ id: "r", role: "assistant", parts: reply });
       const shown = async () => (await session.getView()).messages[1]?.parts;
       expect(await shown()).toEqual(reply);
       vi.setSystemTime(Date.now() + 31 * 24 * 60 * 60_000);
-      expect(await shown()).toEqual([{ type: "text", text: "Done.", providerMetadata: { openai: {} } }]);
+      // Under another id, a search that OpenAI ran is told in words.
+      const told = { ...search, toolCallId: "told-ws_0739e6fd5510ad7d006a7ac6eb0ba881", callProviderMetadata: {} };
+      const whole = { type: "text", text: "Done.", providerMetadata: { openai: {} } };
+      expect(await shown()).toEqual([told, whole]);
       expect((await session.getMessage("r"))?.parts).toEqual(reply);
     });
   } finally {

@@ -10,6 +10,8 @@ import { messageSteps, toolName, toolPart, type Part } from "../message/message.
 
 const FIELDS = ["providerMetadata", "callProviderMetadata", "resultProviderMetadata"] as const;
 const ITEM_ID = "itemId";
+/** The ids of calls that OpenAI ran itself. Its package refers to each by the id of the call. */
+const RUN_ITEM = /^[a-z]{2,4}_[\da-f]{20,}$/;
 
 /** The id under which a provider keeps a part. Null where none does. */
 export function itemOf(part: Part): string | null {
@@ -19,7 +21,8 @@ export function itemOf(part: Part): string | null {
       if (typeof id === "string" && id !== "") return id;
     }
   }
-  return null;
+  const tool = toolPart(part);
+  return tool?.providerExecuted === true && RUN_ITEM.test(tool.toolCallId) ? tool.toolCallId : null;
 }
 
 /**
@@ -87,6 +90,10 @@ export function withoutItem(part: Part): Part {
     const metadata = objectIn(part, field);
     if (metadata !== null) copy[field] = withoutKey(metadata, ITEM_ID);
   }
+  const tool = toolPart(part);
+  // By another id, and without the provider's mark, the call is told in words.
+  if (tool?.providerExecuted === true && RUN_ITEM.test(tool.toolCallId))
+    return { ...copy, toolCallId: `told-${tool.toolCallId}`, callProviderMetadata: {} } as unknown as Part;
   return copy as unknown as Part;
 }
 

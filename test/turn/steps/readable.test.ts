@@ -329,3 +329,29 @@ test.each([
     expect(body).not.toContain("srvtoolu_1");
   },
 );
+
+test.each([
+  ["report.v1.pdf", "report.v2.pdf"],
+  ["Invoice 2026.01.pdf", "Invoice 2026.02.pdf"],
+  ["Report  final.pdf", "Report final.pdf"],
+  ["报告.pdf", "合同.pdf"],
+  ["report.pdf", "report.pdf"],
+])("Bedrock is sent %s and %s under two names", async (...names) => {
+  const url = "data:application/pdf;base64,JVBERi0xLjQK";
+  const files = names.map((filename): Part => ({ type: "file", mediaType: "application/pdf", url, filename }));
+  const body = await bodyFor("bedrock", [say("u", "user", ...files)]);
+  const sent = [...JSON.stringify(body).matchAll(/"name":"([^"]*)"/g)].map(([, name]) => name);
+  expect(new Set(sent).size).toBe(2);
+});
+
+test("words and a call are apart for models of Bedrock that refuse them in one message", () => {
+  const call = { type: "tool-call", toolCallId: "c1", toolName: "look", input: {} } as const;
+  const said: ModelMessage[] = [{ role: "assistant", content: [{ type: "text", text: "I look." }, call] }];
+  const apart = readable(said, of("amazon-bedrock", "us.meta.llama3-3-70b-instruct-v1:0"));
+  expect(apart.map(({ role, content }) => [role, typeof content === "string" ? content : content.length])).toEqual([
+    ["assistant", 1],
+    ["user", "[Go on.]"],
+    ["assistant", 1],
+  ]);
+  expect(readable(said, of("amazon-bedrock", "anthropic.claude-sonnet-4-5"))).toEqual(said);
+});
