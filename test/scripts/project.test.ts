@@ -253,7 +253,7 @@ describe("init, beside other classes", () => {
     const folder = folderOf({
       "wrangler.json": bound("Ada"),
       "a.ts":
-        'import { DurableObject } from "cloudflare:workers";\ninterface Env {\n  ADA: DurableObjectNamespace;\n}\nexport class Ada extends DurableObject<Env> {\n  override async fetch(request: Request): Promise<Response> {\n    const all = `{ ${"}"} `; // }\n    return fetch(request);\n  }\n  async alarm() {}\n}\nexport default { fetch: () => new Response("x") };\n',
+        'import { DurableObject } from "cloudflare:workers";\ninterface Env {\n  ADA: DurableObjectNamespace;\n}\nexport class Ada extends DurableObject<Env> {\n  override async fetch(request: Request): Promise<Response> {\n    const all = `{ ${"}"} `; // }\n    return fetch(request);\n  }\n  async alarm() {}\n  async webSocketMessage() {}\n  private sql: SqlStorage;\n}\nexport default { fetch: () => new Response("x") };\n',
     });
     const open = (): string =>
       initProject(folder, { yes: true, paint })
@@ -263,12 +263,23 @@ describe("init, beside other classes", () => {
       writeFileSync(join(folder, "a.ts"), read(folder, "a.ts").replace(from, to));
     open();
     const again = open();
-    for (const each of ["Ada.fetch", "Ada.alarm", "routeAgentRequest", "appendMessage", "interface Env", "model"]) {
+    for (const each of [
+      "Ada.fetch",
+      "Ada.alarm",
+      "Ada.sql",
+      "sockets",
+      "routeAgentRequest",
+      "appendMessage",
+      "interface Env",
+      "model",
+    ]) {
       expect(again).toContain(each);
     }
     change("override async fetch(", "override async onRequest(");
     change("async alarm()", "async wake()");
-    expect(open()).not.toMatch(/Ada\.(?:fetch|alarm)/);
+    change("private sql", "#sql");
+    change("webSocketMessage", "onMessage");
+    expect(open()).not.toMatch(/Ada\.(?:fetch|alarm|sql)|sockets/);
     change('new Response("x")', "routeAgentRequest(request, env)");
     expect(open()).not.toContain("routeAgentRequest");
     change(

@@ -11,6 +11,7 @@ import {
   declaredAgents,
   exportsClass,
   hasMethod,
+  hiddenMember,
   HOSTS,
   NEEDS_SQLITE,
   PAGES,
@@ -265,6 +266,13 @@ function stepsAfter(project: Project): string[] {
   for (const agent of plain) {
     if (hasMethod(agent, "fetch")) {
       steps.push(`${agent.name}.fetch keeps clients from the agent: call it onRequest, which gets the same requests`);
+    }
+    if (["webSocketMessage", "webSocketClose", "webSocketError"].some((method) => hasMethod(agent, method))) {
+      steps.push(`${agent.name} answers its sockets past the agent: call the methods onMessage, onClose and onError`);
+    }
+    const hidden = hiddenMember(agent);
+    if (hidden !== undefined) {
+      steps.push(`${agent.name}.${hidden} hides the agent's own, and calls fail: give it another name, as #${hidden}`);
     }
     if (hasMethod(agent, "alarm")) {
       steps.push(`${agent.name}.alarm stands in the way of the agent's own: make it a method that this.schedule calls`);

@@ -165,6 +165,16 @@ export function hasMethod(declared: Declared, method: string): boolean {
   );
 }
 
+/** A field of a class under a name that an Agent has. */
+const HIDING =
+  /\bthis\.(sql|state)\s*=(?!=)|^[ \t]+(?:(?:private|public|protected|readonly|declare)[ \t]+)*(sql|state)[!?]?:[^,;\n]*;/m;
+
+/** The member of an Agent that a field of the class hides. */
+export function hiddenMember(declared: Declared): string | undefined {
+  const [, set, field] = HIDING.exec(bodyOf(declared)) ?? [];
+  return set ?? field;
+}
+
 /** Base classes that keep the messages themselves, with the subpath for each. */
 export const HOSTS: Readonly<Record<string, string>> = { AIChatAgent: "palimpsest/ai-chat", Think: "palimpsest/think" };
 
