@@ -136,7 +136,7 @@ export function readable(messages: readonly ModelMessage[], { provider, modelId 
   });
   const sent = [...withTakenFiles(shown, provider, modelId), ...goingOn(shown, { provider, modelId })];
   const isParted = !/claude|arn:/.test(name) && (isChat || provider.includes("bedrock"));
-  const isApart = /bedrock.*(?:llama|mi[sx]tral)/.test(name);
+  const isApart = provider.includes("bedrock") && /llama|mi[sx]tral/.test(modelId);
   return (isChat ? sent.map(asOneText) : sent).flatMap((message, at) =>
     isParted && message.role === "user" && sent[at - 1]?.role === "tool"
       ? [NOTED, message]
