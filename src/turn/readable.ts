@@ -11,7 +11,7 @@ import type { ModelMessage } from "ai";
 import { MAX_NAME_CHARS } from "../limits.ts";
 import { jsonText, withoutBytes } from "../steps/message/message.ts";
 import { wellFormed } from "../steps/view/accepted.ts";
-import { madeBy, withoutKey } from "../steps/view/items.ts";
+import { RUN_ITEM, madeBy, withoutKey } from "../steps/view/items.ts";
 import { wantsNineChars, withNineCharIds } from "./nine-char-ids.ts";
 import { contentOf, withItems, withTakenFiles } from "./taken-files.ts";
 import { GO_ON, withoutUnfitCalls } from "./unfit-calls.ts";
@@ -278,7 +278,7 @@ function ranCall(provider: string, { toolCallId, toolName, input, providerOption
   const marked = (name: RegExp): boolean => Object.keys(providerOptions ?? {}).some((key) => name.test(key));
   if (/bedrock/.test(provider) || CHAT_COMPLETIONS.test(provider)) return false;
   if (/anthropic/.test(provider)) return /^(?:srvtoolu|mcptoolu)_/.test(id);
-  if (/openai|azure/.test(provider)) return marked(/openai|azure/) || /^[a-z]{2,4}_[\da-f]{20,}$/.test(id);
+  if (/openai|azure/.test(provider)) return marked(/openai|azure/) || RUN_ITEM.test(id);
   if (!GOOGLE.test(provider)) return true;
   return (
     marked(GOOGLE) || (toolName === "code_execution" && typeof (input as Fields | null)?.["language"] === "string")

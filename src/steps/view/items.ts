@@ -11,7 +11,7 @@ import { messageSteps, toolName, toolPart, type Part } from "../message/message.
 const FIELDS = ["providerMetadata", "callProviderMetadata", "resultProviderMetadata"] as const;
 const ITEM_ID = "itemId";
 /** The ids of calls that OpenAI ran itself. Its package refers to each by the id of the call. */
-const RUN_ITEM = /^[a-z]{2,4}_[\da-f]{20,}$/;
+export const RUN_ITEM = /^[a-z]{2,4}_[\da-f]{20,}$/;
 
 /** The id under which a provider keeps a part. Null where none does. */
 export function itemOf(part: Part): string | null {
